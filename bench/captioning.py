@@ -1,9 +1,10 @@
 """Writing about pictures: weft against Hugging Face's VisionEncoderDecoderModel (ViT and GPT-2) with the same weights.
 
-ViT-S/16 at 224 pixels (384 wide, 12 layers, 6 heads) and a decoder of 6 layers of that width, 10,000 tokens, captions of 12 to 20
-tokens. First a training step on one batch: weft runs `Fit.step`, the step of its training loop, which draws and augments its batch;
-the peer the usual hand-written loop on a batch that is ready. Then captions of exactly 16 tokens, by greedy search and with a beam
-of 3, and the time that reading the pictures takes by itself. Before the race both must give the same logits and the same captions.
+ViT-S/16 at 224 pixels (384 wide, 12 layers, 6 heads) and a decoder of 6 layers of that width, 10,000 tokens, captions
+of 12 to 20 tokens. First a training step on one batch: weft runs `Fit.step`, the step of its training loop, which draws
+and augments its batch; the peer the usual hand-written loop on a batch that is ready. Then captions of exactly 16
+tokens, by greedy search and with a beam of 3, and the time that reading the pictures takes by itself. Before the race
+both must give the same logits and the same captions.
 """
 
 import tempfile

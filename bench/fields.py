@@ -1,12 +1,13 @@
-"""Models of fields, measured: beside the baselines, tokens compared, one variable from another, and a store larger than memory.
+"""Models of fields, measured: against baselines, tokens compared, a variable from another, a store beyond memory.
 
-    python bench/fields.py skill DATA.nc --minutes 10 [--set hide=future]   rmse over that of every baseline, on the last year
-    python bench/fields.py tokens DATA.nc --minutes 2                       swift (all times in a token) beside atmorep (one each)
-    python bench/fields.py recover --run RUN                                v hidden, recovered from z, on weft's atmosphere
-    python bench/fields.py between --run RUN                                states between two times, on weft's atmosphere
-    python bench/fields.py store --gigabytes 3 --minutes 2                  memory while a large zarr store is trained on
+    python bench/fields.py skill DATA.nc --minutes 10 [--set hide=future]   rmse over that of every baseline, last year
+    python bench/fields.py tokens DATA.nc --minutes 2          swift (all times in a token) beside atmorep (one each)
+    python bench/fields.py recover --run RUN                   v hidden, recovered from z, on weft's atmosphere
+    python bench/fields.py between --run RUN                   states between two times, on weft's atmosphere
+    python bench/fields.py store --gigabytes 3 --minutes 2     memory while a large zarr store is trained on
 
-`skill` holds out the last year for the measures, and the year before it to choose the weights: both are later than what is trained on.
+`skill` holds out the last year for the measures, and the year before it to choose the weights: both are later than what
+is trained on.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import weft
 from weft.domains.fields.codec.anomalies import FieldCodec
 from weft.domains.fields.measures.interpolation import between_times
 from weft.domains.fields.predictor import FieldPredictor
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.fields.sample import SampleFields
 from weft.training.progress import Progress
 
@@ -40,7 +41,7 @@ def skill(data: str, minutes: float, settings: dict[str, Any]) -> dict[str, Any]
         run = weft.train(str(early), minutes=minutes, out=Path(folder) / "run", **settings)
         loaded = run._loaded
         fields = run.task.held_out(loaded, [data]).fields
-        measured = run.task.measure(loaded, Stretch(fields, len(fields) - 12, len(fields)), Progress(quiet=True))
+        measured = run.task.measure(loaded, FieldSpan(fields, len(fields) - 12, len(fields)), Progress(quiet=True))
     return {"metrics": dict(measured.metrics), "ratios": measured.more["ratio_of_rmse"]}
 
 
@@ -58,7 +59,7 @@ def tokens(data: str, minutes: float, settings: dict[str, Any]) -> dict[str, Any
 
 
 def recover(folder: str) -> dict[str, Any]:
-    """How well v is recovered where it is hidden and z and u are known: correlation with the truth, the geostrophic wind."""
+    """How well hidden v is recovered where z and u are known: correlation with the truth, the geostrophic wind."""
     predictor, sample = predictor_of(weft.load(folder)), SampleFields()
     times = predictor.codec.config.times
     truth, found = [], []
@@ -79,7 +80,7 @@ def recover(folder: str) -> dict[str, Any]:
 def between(folder: str) -> dict[str, Any]:
     """States between two times beside linear interpolation, against the truth."""
     predictor, sample = predictor_of(weft.load(folder)), SampleFields()
-    stretch = Stretch(sample, 1300, 1360)
+    stretch = FieldSpan(sample, 1300, 1360)
     scores: dict[str, list[np.ndarray]] = {"model": [], "linear": []}
     scale = np.array(predictor.codec.config.scale)[:, None, None]
     for at, field, _ in predictor.between(stretch):

@@ -2,9 +2,9 @@
 
     python bench/graph_folds.py MUTAG.txt.gz [--model graph-transformer] [--folds 10] [--epochs 60]
 
-The file is a text of the TU collection. Every class is dealt to the folds in a shuffled order (`--seed`). A fold's training
-part alone is handed to `weft.train`, which holds out a tenth of it to choose the weights by; the fold itself is
-measured once, at the end, and chooses nothing.
+The file is a text of the TU collection. Every class is dealt to the folds in a shuffled order (`--seed`). A fold's
+training part alone is handed to `weft.train`, which holds out a tenth of it to choose the weights by; the fold itself
+is measured once, at the end, and chooses nothing.
 """
 
 import argparse

@@ -3,8 +3,8 @@
     python bench/graphs.py cora.npz [--rounds 20]
 
 The graph is any .npz that `weft train` takes. Both sides train on the whole graph by Adam; an epoch is one step. Rounds
-alternate, so that whatever else the machine does falls on both. PyTorch Geometric is given dense features, as its data sets
-hold them; weft keeps sparse ones sparse.
+alternate, so that whatever else the machine does falls on both. PyTorch Geometric is given dense features, as its data
+sets hold them; weft keeps sparse ones sparse.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.dataset.data import graphs_of
 from weft.domains.graphs.dataset.reader import LabelledGraphs
-from weft.domains.graphs.encoded.rows import EncodedGraphs, Places, batch_of
+from weft.domains.graphs.encoded.rows import EncodedGraphs, NodePositions, batch_of
 from weft.domains.graphs.settings import GraphTraining
 from weft.modalities.graph import SparseRows
 from weft.modalities.graph_embed import GraphEmbed
@@ -37,7 +37,7 @@ def weft_step(name: str, path: str) -> Callable[[], float]:
     label = ClassCodec(ClassCodec.Config(names=data.classes), read=lambda name: "")
     codec = GraphCodec.of(graphs_of(data.train))
     rows = EncodedGraphs.of(data, codec, label).train
-    batch = batch_of(rows.graphs, Places())
+    batch = batch_of(rows.graphs, NodePositions())
     embed = GraphEmbed.Config(features=codec.config.features, bags=codec.config.bags, dropout=DROPOUT)
     size = Size(dim=WIDTH, depth=2, heads=HEADS, context=1)
     wanted = Wanted(level="nodes", outputs=len(data.classes), types=codec.config.type_count)

@@ -2,7 +2,8 @@
 
     python bench/longer.py [--steps 600]
 
-A stream of two layers learns to name the token three places back in lines of 32 tokens, and is asked on lines of 32 and 64.
+A stream of two layers learns to name the token three places back in lines of 32 tokens, and is asked on lines of 32 and
+64.
 """
 
 import argparse

@@ -2,8 +2,9 @@
 
     python bench/norms.py --vit runs/vit --resnet runs/resnet --test test.zip
 
-Takes two trained runs, one normed by layer (vit), one by batch (resnet), and lets each name the same pictures in training mode
-(no dropout, no tokens left out) in batches of 1 and of 64, and in use. Statistics of a batch are put back after each measurement.
+Takes two trained runs, one normed by layer (vit), one by batch (resnet), and lets each name the same pictures in
+training mode (no dropout, no tokens left out) in batches of 1 and of 64, and in use. Statistics of a batch are put back
+after each measurement.
 """
 
 import copy

@@ -1,7 +1,7 @@
-"""Reading and changing pictures: JPEGs of 500 x 375 pixels to 64 and 224 pixels, pictures a second, beside plain Pillow.
+"""Reading and changing pictures: JPEGs of 500 x 375 to 64 and 224 pixels, pictures a second, beside plain Pillow.
 
-The JPEGs are made here, smooth with some noise, about 40 kB each. A run decodes each picture once at its start and keeps it
-small; what a training step costs after that is the last column of the second table.
+The JPEGs are made here, smooth with some noise, about 40 kB each. A run decodes each picture once at its start and
+keeps it small; what a training step costs after that is the last column of the second table.
 """
 
 import io

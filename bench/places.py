@@ -3,7 +3,8 @@
     python bench/places.py grid.npz
     python bench/places.py cities.tsv.gz --set lat_column=3 --set lon_column=4 --set value_column=2
 
-Places on the globe are compared as unit vectors. The best of several k is shown too, chosen on the held-out places themselves.
+Places on the globe are compared as unit vectors. The best of several k is shown too, chosen on the held-out places
+themselves.
 """
 
 import argparse

@@ -2,9 +2,9 @@
 
     python bench/quality_lm.py --minutes 5 --peer
 
-weft decides everything but the tokenizer and the time. The peer is Hugging Face's GPT-2 in the sizes and with the recipe
-that nanoGPT gives for CPUs, in fp32. Both see the same split and are scored alike: every character once, after at least
-half a context where the text allows.
+weft decides everything but the tokenizer and the time. The peer is Hugging Face's GPT-2 in the sizes and with the
+recipe that nanoGPT gives for CPUs, in fp32. Both see the same split and are scored alike: every character once, after
+at least half a context where the text allows.
 """
 
 import gzip

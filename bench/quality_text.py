@@ -4,9 +4,9 @@
     python bench/quality_text.py --data agnews.tsv.gz --minutes 5 --text 2,3 --label 1
     python bench/quality_text.py --data sst2.train.tsv.gz --test sst2.dev.tsv.gz --few 500 --fill reviews.txt --seeds 3
 
-Without --test a tenth of the data, drawn once, is set apart before anything is trained. TF-IDF is scikit-learn's with words
-and pairs of words, under logistic regression. `--few` fine-tunes on so many texts, after filling in blanks in running text
-(`fill-mask`), or from a checkpoint (--from), beside training on these from scratch.
+Without --test a tenth of the data, drawn once, is set apart before anything is trained. TF-IDF is scikit-learn's with
+words and pairs of words, under logistic regression. `--few` fine-tunes on so many texts, after filling in blanks in
+running text (`fill-mask`), or from a checkpoint (--from), beside training on these from scratch.
 """
 
 import json

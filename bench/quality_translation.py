@@ -1,11 +1,12 @@
 """How well models translate after some minutes of training: `weft train` with several models and, asked for, a peer.
 
     python bench/quality_translation.py --data pairs.tsv.gz --minutes 12 --models swift --peer
-    python bench/quality_translation.py --data pairs.tsv.gz --minutes 6 --models swift,lstm,lstm-attention --picture by-length.png
+    python bench/quality_translation.py --data pairs.tsv.gz --minutes 6 --models swift,lstm --picture by-length.png
 
-weft decides everything but the model and the time. The peer is Hugging Face's Marian in the size of weft's first model, or in
-the one that `--peer-size` gives, with random batches of 128 pairs, AdamW, label smoothing 0.1, in fp32. All are scored on the sources that weft holds out, by sacrebleu, with all
-the references there are; the clock counts training alone. The peer uses the tokenizer of weft's first run.
+weft decides everything but the model and the time. The peer is Hugging Face's Marian in the size of weft's first model,
+or in the one that `--peer-size` gives, with random batches of 128 pairs, AdamW, label smoothing 0.1, in fp32. All are
+scored on the sources that weft holds out, by sacrebleu, with all the references there are; the clock counts training
+alone. The peer uses the tokenizer of weft's first run.
 """
 
 import io
@@ -166,7 +167,8 @@ def _line(
 ) -> list[Any]:
     scores = translation_measures(found, held)[0]
     return [name, f"{report['parameters'] / 1e6:.2f} M", report["steps"], seen / report["seconds"],
-            None if real is None else f"{real:.0%}", scores["bleu"], scores["chrf"], f"{scores['exact']:.1%}"]  # fmt: skip
+            None if real is None else f"{real:.0%}", scores["bleu"], scores["chrf"],
+            f"{scores['exact']:.1%}"]  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""How well models tell pictures apart after some minutes of training: `weft train`, with several models and amounts of data.
+"""How well models tell pictures apart after some minutes of `weft train`, by model and amount of data.
 
-    python bench/quality_vision.py --data cifar10-train.zip --test cifar10-val.zip --minutes 10 --models vit,vit-hybrid,resnet
-    python bench/quality_vision.py --data … --test … --minutes 1.5 --longer 10 --amounts 500,2000,7000 --picture by-amount.png
+    python bench/quality_vision.py --data train.zip --test val.zip --minutes 10 --models vit,vit-hybrid,resnet
+    python bench/quality_vision.py --data … --test … --minutes 1.5 --longer 10 --amounts 500,2000,7000 --picture x.png
     python bench/quality_vision.py --data … --test … --minutes 4 --fill 500 --seeds 5
 
-weft decides everything but the model and the time. `--amounts` trains on parts of the data, classes even, the same for all
-models, and draws accuracy against the number of pictures; with `--longer`, of runs on the most pictures for so many minutes
-more, also against the cost of naming one. `--fill` learns without labels
-first (`reconstruct-images`, on all pictures), then fine-tunes on so many labelled ones, beside training on these from scratch.
+weft decides everything but the model and the time. `--amounts` trains on parts of the data, classes even, the same for
+all models, and draws accuracy against the number of pictures; with `--longer`, of runs on the most pictures for so many
+minutes more, also against the cost of naming one. `--fill` learns without labels first (`reconstruct-images`, on all
+pictures), then fine-tunes on so many labelled ones, beside training on these from scratch.
 """
 
 import json

@@ -40,8 +40,8 @@ def race(
 ) -> dict[str, Timing]:
     """Time calls in rounds, A B C, B C A, ...: a slow minute of the machine then falls on all of them alike.
 
-    Each contestant is called once before the clock starts, and in each round for at least `least` seconds; `tell` hears of each.
-    `time.process_time` as the clock counts the processor's time alone, where others use the machine.
+    Each contestant is called once before the clock starts, and in each round for at least `least` seconds; `tell` hears
+    of each. `time.process_time` as the clock counts the processor's time alone, where others use the machine.
     """
     for call in contestants.values():
         call()

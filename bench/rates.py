@@ -3,11 +3,12 @@
     python bench/rates.py rungs --task language-model --task translate
     python bench/rates.py neighbour --times 20 --minutes 1 --minutes 5 --minutes 20
 
-`rungs` times steps of every size of a task's ladder, on the sample that ships for it: operations a second by the recipe's
-own count, and their share of the rate of bare products (the recipe's `efficiency`). `neighbour` plans again and again while
-another process works in bursts of random length: how often is the rung another one than on the quiet machine? By the median of
-five products, by the fastest product within a quarter of a second, and with timed steps. With `--slower 8` the neighbour is
-simulated: the clock is the CPU time of this process, and bursts make all take eight times as long. Not part of `run.py`.
+`rungs` times steps of every size of a task's ladder, on the sample that ships for it: operations a second by the
+recipe's own count, and their share of the rate of bare products (the recipe's `efficiency`). `neighbour` plans again
+and again while another process works in bursts of random length: how often is the rung another one than on the quiet
+machine? By the median of five products, by the fastest product within a quarter of a second, and with timed steps. With
+`--slower 8` the neighbour is simulated: the clock is the CPU time of this process, and bursts make all take eight times
+as long. Not part of `run.py`.
 """
 
 import argparse
@@ -119,7 +120,7 @@ def neighbours(number: int) -> Iterator[None]:
 
 
 class BurstClock:
-    """The wall clock beside a neighbour, made from the CPU time of this process: in bursts it runs `slower` times as fast.
+    """The wall clock beside a neighbour, from the CPU time of this process: in bursts it runs `slower` times as fast.
 
     For a machine that others use as well, where neither a quiet moment nor a burst of known length is to be had.
     """

@@ -80,7 +80,8 @@ def with_bf16(forced: bool) -> tuple[bool, str]:
         return True, ""
     return (
         False,
-        f"bf16 is left out: products in bf16 run at {bf16_speedup(cpu):.2g} of fp32's speed here (--bf16 runs it all the same).",
+        f"bf16 is left out: products in bf16 run at {bf16_speedup(cpu):.2g} of fp32's speed here "
+        "(--bf16 runs it all the same).",
     )
 
 

@@ -16,8 +16,8 @@ from report import Table, arguments, machine
 
 HERE = Path(__file__).parent
 RESULTS, README = HERE / "results.json", HERE / "README.md"
-SCRIPTS = ("startup", "train_gpt", "generate_gpt2", "small_steps", "window", "train_translation", "decode_translation", "vit",
-           "pictures", "quality_lm")  # fmt: skip
+SCRIPTS = ("startup", "train_gpt", "generate_gpt2", "small_steps", "window", "train_translation", "decode_translation",
+           "vit", "pictures", "quality_lm")  # fmt: skip
 BEGIN, END = "<!-- results: python bench/run.py --markdown -->", "<!-- end of results -->"
 
 

@@ -2,8 +2,8 @@
 
     python bench/rungs.py TEXT --minutes 1 5 20 [--threads 1] [--out rungs.json]
 
-For each number of minutes weft names the size that it would take, and trains that size and its two neighbours for as long.
-Every model is scored on the same held-out part. The rate is measured once, so that all plans have the same.
+For each number of minutes weft names the size that it would take, and trains that size and its two neighbours for as
+long. Every model is scored on the same held-out part. The rate is measured once, so that all plans have the same.
 """
 
 import argparse

@@ -1,8 +1,9 @@
-"""Writing with a model as it is trained in five minutes (4 layers, 160 wide, characters, random weights): one token after another.
+"""Writing with a model as trained in five minutes (4 layers, 160 wide, characters, random weights), token by token.
 
-weft's `swift` in native code, in fp32 and int8, and by its modules; the same model by onnxruntime, as a graph of one step; and
-Hugging Face's GPT-2 of the same size: greedy and sampled, on one thread, or on as many as OMP_NUM_THREADS says. onnxruntime
-has its faster number of threads among one and that. Processor time is counted where others use the machine too: `--processor`.
+weft's `swift` in native code, in fp32 and int8, and by its modules; the same model by onnxruntime, as a graph of one
+step; and Hugging Face's GPT-2 of the same size: greedy and sampled, on one thread, or on as many as OMP_NUM_THREADS
+says. onnxruntime has its faster number of threads among one and that. Processor time is counted where others use the
+machine too: `--processor`.
 """
 
 import importlib.util
@@ -121,7 +122,10 @@ def measure(*, quick: bool = False, processor: bool = False) -> list[Table]:
         rates = [new / timing.best, new / timing.median]
         lines.append([name, *rates, theirs.best / timing.best, theirs.median / timing.median])
     columns = ["writing", "tokens/s, best", "median", "Hugging Face = 1, best", "median"]
-    title = f"4 layers, 160 wide, {len(PROMPT)} tokens read, {new} written, threads: {torch.get_num_threads()}; native: {state()}"
+    title = (
+        f"4 layers, 160 wide, {len(PROMPT)} tokens read, {new} written, threads: {torch.get_num_threads()}; "
+        f"native: {state()}"
+    )
     return [Table(title, columns, lines, "Processor time." if processor else "")]
 
 

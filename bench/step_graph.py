@@ -1,8 +1,8 @@
 """One step of a `swift` language model as an ONNX graph, and the loop that writes with it by onnxruntime.
 
-The graph is made as for a program that does nothing else: onnxruntime's own attention with shared buffers of keys and values,
-one look-up for all vectors of a token, the next token drawn inside the graph. Python only calls it, once a token: what a step
-leaves for the next one stays in buffers that are bound beforehand.
+The graph is made as for a program that does nothing else: onnxruntime's own attention with shared buffers of keys and
+values, one look-up for all vectors of a token, the next token drawn inside the graph. Python only calls it, once a
+token: what a step leaves for the next one stays in buffers that are bound beforehand.
 """
 
 import logging

@@ -2,9 +2,9 @@
 
     python bench/steps.py --against ../other/src
 
-starts one process for each, which take turns round by round on as many threads as OMP_NUM_THREADS says, or one. Only the
-processor's time counts, so that others may use the machine too. On one thread both use the same core: cores of a shared machine
-may differ by a third.
+starts one process for each, which take turns round by round on as many threads as OMP_NUM_THREADS says, or one. Only
+the processor's time counts, so that others may use the machine too. On one thread both use the same core: cores of a
+shared machine may differ by a third.
 """
 
 import os
@@ -80,7 +80,7 @@ class Worker:
 
 
 def raced(size: str, given: Any) -> list[list[Any]]:
-    """The lines of one size: milliseconds of a step, how many times as fast as the other sources, and the last losses."""
+    """The lines of one size: milliseconds of a step, the speed relative to the other sources, and the last losses."""
     sources = {"these sources": HERE.parent / "src", "other sources": given.against}
     options = ("--size", size, "--seed", str(given.seed), "--text", given.text)
     workers = {name: Worker(folder, *options) for name, folder in sources.items() if folder}

@@ -1,9 +1,9 @@
-"""Writing with a published Llama of 260 thousand weights, one row, greedy: weft, CTranslate2 and Hugging Face on the same weights.
+"""Writing with a published Llama of 260 thousand weights, one row, greedy: weft, CTranslate2 and Hugging Face.
 
     python bench/stories.py FOLDER
 
-FOLDER is the model as Hugging Face saves it (karpathy/tinyllamas, stories260K). All must write the same tokens. Processor
-time is counted where others use the machine too: `--processor`.
+FOLDER is the model as Hugging Face saves it (karpathy/tinyllamas, stories260K). All must write the same tokens.
+Processor time is counted where others use the machine too: `--processor`.
 """
 
 import copy

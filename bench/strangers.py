@@ -26,17 +26,19 @@ from weft.runs.checking import check
 
 ABOUT = """# Other people's files
 
-Recognised for what they are, or refused with the remedy that helps: `python bench/strangers.py --write docs/strangers.md`.
+Recognised for what they are, or refused with the remedy that helps: `python bench/strangers.py --write
+docs/strangers.md`.
 
-Files of packages on PyPI, npm and Debian, ten and more for every task. What is right for a file is the name of its task,
-or words that the refusal must have, such as the command that converts it; a refusal must also name the file and say what
-to do. Where a task is only done when it is asked for, right is that it reads the file. A table without a clear task counts
-as right where the refusal lists its columns.
+Files of packages on PyPI, npm and Debian, ten and more for every task. What is right for a file is the name of its
+task, or words that the refusal must have, such as the command that converts it; a refusal must also name the file and
+say what to do. Where a task is only done when it is asked for, right is that it reads the file. A table without a clear
+task counts as right where the refusal lists its columns.
 
-Files for labelled texts, treebanks, captions, questions, graphs, sets and fields were chosen, and what is right for them was
-written down, before weft had seen them: 232 of all 287 were right then, one of the others by a slip in its pattern. What they
-taught has been mended since, so the table below is no blind test. Some files count more than once: the ten for answer are
-of three packages, and are named alone, with their pictures and as a folder; folders of pictures serve two tasks.
+Files for labelled texts, treebanks, captions, questions, graphs, sets and fields were chosen, and what is right for
+them was written down, before weft had seen them: 232 of all 287 were right then, one of the others by a slip in its
+pattern. What they taught has been mended since, so the table below is no blind test. Some files count more than once:
+the ten for answer are of three packages, and are named alone, with their pictures and as a folder; folders of pictures
+serve two tasks.
 """
 
 

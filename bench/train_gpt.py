@@ -1,8 +1,8 @@
 """Training a small GPT: weft's own training step against Hugging Face and x-transformers, beside bare matrix products.
 
-All have 6 layers, 6 heads, 384 wide, context 256, batch 16, 65 tokens, no dropout, fused AdamW. weft runs `Fit.step`, the
-step of its training loop: reading the batch, forward, backward, clipping, update, bookkeeping. Peers get their batch ready
-made and neither clip nor log.
+All have 6 layers, 6 heads, 384 wide, context 256, batch 16, 65 tokens, no dropout, fused AdamW. weft runs `Fit.step`,
+the step of its training loop: reading the batch, forward, backward, clipping, update, bookkeeping. Peers get their
+batch ready made and neither clip nor log.
 """
 
 from collections.abc import Callable

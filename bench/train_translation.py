@@ -1,9 +1,9 @@
 """Training at the shape of the original Transformer: weft's own training step against Hugging Face's Marian.
 
-Both have 6+6 layers, 512 wide, 8 heads, 16,000 tokens in one shared table, no dropout, fused AdamW. Sentences are random ids with
-the lengths of a corpus: 5 to 40 tokens, mean about 20. Marian gets 64 pairs in the order they come, padded, as its users do;
-weft fills its batches by tokens with pairs of like length. Once more both get the very same padded batch. Counted are real
-target tokens a second.
+Both have 6+6 layers, 512 wide, 8 heads, 16,000 tokens in one shared table, no dropout, fused AdamW. Sentences are
+random ids with the lengths of a corpus: 5 to 40 tokens, mean about 20. Marian gets 64 pairs in the order they come,
+padded, as its users do; weft fills its batches by tokens with pairs of like length. Once more both get the very same
+padded batch. Counted are real target tokens a second.
 """
 
 import numpy as np

@@ -1,8 +1,9 @@
 """Vision transformers at 224 pixels: weft against Hugging Face's ViT and, where it is installed, vit-pytorch.
 
-Inference with ViT-B/16 on 8 pictures, and a training step of ViT-S/16 on 16: weft runs `Fit.step`, the step of its training
-loop, peers the usual hand-written loop on a ready-made batch. All use fused AdamW, nothing is compiled. Then what looking
-costs (attention rollout over 10 pictures), and what hiding patches saves (a training step of a masked autoencoder).
+Inference with ViT-B/16 on 8 pictures, and a training step of ViT-S/16 on 16: weft runs `Fit.step`, the step of its
+training loop, peers the usual hand-written loop on a ready-made batch. All use fused AdamW, nothing is compiled. Then
+what looking costs (attention rollout over 10 pictures), and what hiding patches saves (a training step of a masked
+autoencoder).
 """
 
 import sys

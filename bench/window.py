@@ -1,6 +1,7 @@
 """Attention in a window of 512 tokens, forward and backward: time and memory should grow in a line with the length.
 
-8 heads of 64, one row, fp32, through weft's `attend`, which picks the kernel. Dense causal attention beside it for scale.
+8 heads of 64, one row, fp32, through weft's `attend`, which picks the kernel. Dense causal attention beside it for
+scale.
 """
 
 import torch

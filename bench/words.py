@@ -1,11 +1,11 @@
-"""Vectors of words beside gensim's: words a second on the same text, and analogies and correlations after as many rounds.
+"""Vectors of words beside gensim's: words a second on the same text; analogies and correlations after equal epochs.
 
-    python bench/words.py corpus.txt questions-words.txt            three rounds for the speed, five epochs for the quality
+    python bench/words.py corpus.txt questions-words.txt       three rounds for the speed, five epochs for the quality
 
-The text has one sentence a line, its words between spaces. Pairs with a likeness are those in gensim's own package. Both use
---threads threads, 100 numbers a word, a window of 5, 5 drawn words, words seen 5 times or more; contestants take turns. Where others
-use the machine too, take one thread and compare words for a second of the processor: threads that wait for each other, as those of
-matrix products do, lose far more to a busy machine than threads that do not.
+The text has one sentence a line, its words between spaces. Pairs with a likeness are those in gensim's own package.
+Both use --threads threads, 100 numbers a word, a window of 5, 5 drawn words, words seen 5 times or more; contestants
+take turns. Where others use the machine too, take one thread and compare words for a second of the processor: threads
+that wait for each other, as those of matrix products do, lose far more to a busy machine than threads that do not.
 """
 
 import argparse
@@ -46,8 +46,8 @@ def train_weft(text: Path, folder: Path, contexts: str, epochs: int, seed: int) 
     few.write_text("\n".join(text.read_text().splitlines()[:HELD_OUT_LINES]))
     out = folder / f"weft-{contexts}-{epochs}-{seed}"
     run = weft.train(
-        text, task="embed-words", valid=few, out=out, epochs=epochs, seed=seed, contexts=contexts, dim=DIM, window=WINDOW,
-        negatives=float(DRAWN), fewest=FEWEST, sample=SAMPLE, quiet=True,
+        text, task="embed-words", valid=few, out=out, epochs=epochs, seed=seed, contexts=contexts, dim=DIM,
+        window=WINDOW, negatives=float(DRAWN), fewest=FEWEST, sample=SAMPLE, quiet=True,
     )  # fmt: skip
     training.perform = perform
     return spent, run.folder
@@ -60,8 +60,8 @@ def train_gensim(
     from gensim.models import Word2Vec
 
     model = Word2Vec(
-        vector_size=DIM, window=WINDOW, min_count=FEWEST, sg=int(contexts == "skip-gram"), workers=threads, sample=SAMPLE,
-        negative=DRAWN, seed=seed, epochs=epochs,
+        vector_size=DIM, window=WINDOW, min_count=FEWEST, sg=int(contexts == "skip-gram"), workers=threads,
+        sample=SAMPLE, negative=DRAWN, seed=seed, epochs=epochs,
     )  # fmt: skip
     model.build_vocab(sentences)
     with Spent() as spent:
@@ -116,7 +116,8 @@ def main() -> None:
             for kind in ("clock", "processor"):
                 each = [words / getattr(one, kind) for one in times]
                 print(
-                    f"{who:<7} by the {kind:<9}: best {max(each):>10,.0f}, median {statistics.median(each):>10,.0f} words/s"
+                    f"{who:<7} by the {kind:<9}: best {max(each):>10,.0f}, "
+                    f"median {statistics.median(each):>10,.0f} words/s"
                 )
         if given.epochs:
             _, run = train_weft(given.corpus, folder, given.contexts, given.epochs, 1)

@@ -63,7 +63,8 @@ threadpool_limits(1)  # threads of numpy's products wait by spinning: two test p
 
 # Tests that start commands by fork, send POSIX signals or draw on a terminal cannot run on Windows.
 POSIX = re.compile(
-    r"^from helpers(?: import|\.)(?:.*\b)?(?:commands|fresh|processes)\b|^(?:import|from) (?:pty|fcntl|resource)\b|\bos\.(?:fork|mkfifo|getuid|geteuid)\b",
+    r"^from helpers(?: import|\.)(?:.*\b)?(?:commands|fresh|processes)\b"
+    r"|^(?:import|from) (?:pty|fcntl|resource)\b|\bos\.(?:fork|mkfifo|getuid|geteuid)\b",
     re.M,
 )
 

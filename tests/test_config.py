@@ -174,8 +174,8 @@ def test_what_is_no_config_is_refused(data: Any):
 
 
 @pytest.mark.parametrize("field, wrong", [
-    ("depth", "2"), ("depth", 2.0), ("depth", True), ("depth", None), ("depth", 10**30), ("blocks", {}), ("blocks", [3]),
-    ("norm", "LayerNorm"), ("init", None),
+    ("depth", "2"), ("depth", 2.0), ("depth", True), ("depth", None), ("depth", 10**30), ("blocks", {}),
+    ("blocks", [3]), ("norm", "LayerNorm"), ("init", None),
 ])  # fmt: skip
 def test_a_value_of_the_wrong_type_is_refused_with_its_place(field: str, wrong: Any):
     data = {"type": "Trunk", "block": {"type": "Block"}, field: wrong}
@@ -191,10 +191,13 @@ def test_a_missing_field_is_named():
 # What a text on the command line stands for, by the type it must have; None is a refusal.
 TEXTS = [
     ("1e-4", None, 1e-4), ("1E+2", None, 100.0), ("0.5", None, 0.5), ("32", 32, 32.0), ("-7", -7, -7.0), ("0", 0, 0.0),
-    ("-0", 0, 0.0), ("-0.0", None, 0.0), ("010", None, None), ("1_000", None, None), ("0x10", None, None), ("0b1", None, None),
+    ("-0", 0, 0.0), ("-0.0", None, 0.0), ("010", None, None), ("1_000", None, None), ("0x10", None, None),
+    ("0b1", None, None),
     ("1e400", None, None), ("NaN", None, None), ("nan", None, None), ("Infinity", None, None), ("-inf", None, None),
-    ("no", None, None), ("true", None, None), ("", None, None), (" 1", None, None), ("1 ", None, None), ("1\n", None, None),
-    ("+1", None, None), (".5", None, None), ("5.", None, None), ("1,000", None, None), ("١", None, None), ("²", None, None),
+    ("no", None, None), ("true", None, None), ("", None, None), (" 1", None, None), ("1 ", None, None),
+    ("1\n", None, None),
+    ("+1", None, None), (".5", None, None), ("5.", None, None), ("1,000", None, None), ("١", None, None),
+    ("²", None, None),
     ("9223372036854775807", 2**63 - 1, 2.0**63), ("9223372036854775808", None, 2.0**63), ("9" * 19, None, 1e19),
     ("1" * 300, None, float("1" * 300)), ("1" * 400, None, None), ("9" * 5000, None, None), ("1.0", None, 1.0),
 ]  # fmt: skip
@@ -229,7 +232,8 @@ def test_a_number_in_a_file_means_what_it_means_on_the_command_line(text: str, w
             assert from_file(kind) == expected
 
 
-@pytest.mark.parametrize("text, expected", [("true", True), ("false", False), ("True", None), ("no", None), ("yes", None), ("1", None), ("0", None), ("", None)])  # fmt: skip
+@pytest.mark.parametrize("text, expected", [("true", True), ("false", False), ("True", None), ("no", None),
+                                            ("yes", None), ("1", None), ("0", None), ("", None)])  # fmt: skip
 def test_truth_is_true_or_false(text: str, expected: bool | None):
     if expected is None:
         with pytest.raises(ConfigError, match="true or false"):
@@ -293,7 +297,8 @@ def test_dotted_settings_reach_into_lists():
 
 @pytest.mark.parametrize("path, value, words", [
     ("trunk.blok.mix", "1", "did you mean 'block'"), ("dmi", "1", "did you mean 'dim'"), ("", "1", "unknown name"),
-    ("dim.x", "1", "nothing to set below"), ("trunk.blocks.0", "1", "an index below 0"), ("dim", "wide", "a whole number"),
+    ("dim.x", "1", "nothing to set below"), ("trunk.blocks.0", "1", "an index below 0"),
+    ("dim", "wide", "a whole number"),
     ("trunk.block.mix", "Attention", "one of the parts"), ("dim", 3.5, "a whole number"), ("dim", "0", "at least 1"),
     ("trunk.norm.eps", 10**400, "a number"),
 ])  # fmt: skip
@@ -359,7 +364,8 @@ EARLIER = """{
   "embed": {"type": "TextEmbed", "vocab": 5, "context": 6, "reading": "line",
             "grams": {"type": "Grams", "longest": 3, "buckets": 64, "std": 0.05}},
   "trunk": {"type": "Trunk", "depth": 1, "block": {
-    "type": "Block", "shift": {"type": "Shift"}, "mix": {"type": "Attention", "heads": 2}, "transform": {"type": "Mlp"}}},
+    "type": "Block", "shift": {"type": "Shift"}, "mix": {"type": "Attention", "heads": 2},
+    "transform": {"type": "Mlp"}}},
   "head": {"type": "Joint", "tokens": 2, "std": 0.02}
 }"""
 
@@ -461,8 +467,8 @@ def test_size_is_bounded_before_anything_is_parsed():
 
 
 @pytest.mark.parametrize("text", [
-    "", "{", "[1,]", "{'a': 1}", "NaN", "[Infinity]", '{"a": -Infinity}', "\ufeff{}", b"\xff\xfe", '{"a": 1} x', "9" * 5000,
-    "// no\n{}", '"\\ud800" x', "1" + "0" * 4400,
+    "", "{", "[1,]", "{'a': 1}", "NaN", "[Infinity]", '{"a": -Infinity}', "\ufeff{}", b"\xff\xfe", '{"a": 1} x',
+    "9" * 5000, "// no\n{}", '"\\ud800" x', "1" + "0" * 4400,
 ])  # fmt: skip
 def test_what_is_not_strict_json_is_refused(text: str | bytes):
     with pytest.raises(ConfigError, match=r"^file\.json: "):

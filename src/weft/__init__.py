@@ -4,7 +4,30 @@
     run = weft.load("runs/book-1")
     run.predict("Once upon a")
 
-Importing weft is light: torch is loaded when a name that needs it is first used.
+Importing weft is light: torch is loaded when a name that needs it is first used. The folders, each of which imports
+only those above it (`__init__` of each is its map):
+
+    errors, version, amounts, machine, requirements   words, numbers and faults that everybody needs
+    config        frozen config trees: build parts, travel as JSON, take dotted settings
+    native        C kernels
+    storage       files written whole or not at all, read without trust
+    relations     relations between tokens: a matrix, or a list of edges
+    tokens        Tokens, and the shape legend of the package
+    position      coordinates as vectors, turns and biases
+    core          the trunk and its parts
+    modalities    what a token is in each domain, and its embedding
+    models        wirings of embedder, trunk and head; the zoo
+    batches       the batches that losses take, and the order of samples
+    files         how people's files are opened
+    generate      decoding: sampling, search, sessions
+    objectives    losses and measures
+    training      the loop, the run folder, checkpoints
+    inspect       pictures and pages of what a model does
+    interop       models of the Hugging Face library; ONNX
+    tasks         what a task is
+    domains       texts, pairs, trees, words, pictures, captions, fields, places, graphs
+    runs          what is done with runs
+    cli           the command line
 """
 
 from weft.cli.safe_path import is_command, use_safe_path

@@ -141,7 +141,7 @@ def part_name(config: type[Config]) -> str:
 
 
 def check_fields(record: Any, where: str) -> None:
-    """Refuse a dataclass with a value of another type than its field has; dataclasses among the values are checked too."""
+    """Refuse a dataclass whose values do not have the types of their fields; dataclasses inside it are checked too."""
     for name, kind in field_types(type(record)).items():
         value = getattr(record, name)
         if not _fits(value, kind):

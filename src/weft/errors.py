@@ -82,7 +82,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def nearest_setting(name: str, known: Iterable[str], about: Mapping[str, str]) -> str:
-    """A hint for an unknown setting, which may be the usual name of one: learning_rate of lr, label_smoothing of smoothing.
+    """A hint for an unknown setting, which may be the usual name of a known one: learning_rate for lr.
 
     `about` says in words what the known settings mean.
     """

@@ -1,7 +1,12 @@
-"""Relations between the tokens of a stream: a matrix, or a list of edges where most tokens have nothing to do with each other.
+"""Relations between the tokens of a stream: a matrix, or a list of edges where most pairs of tokens are unrelated.
 
-A relation stands in `Tokens.pairs` under its name, as a tensor (B N N ...) whose row belongs to the token that reads, or
-as an `EdgeList`. The numbers on the edges of "edges" are relations too: "edges.weight", "edges.type".
+A relation stands in `Tokens.pairs` under its name, as a tensor (B N N ...) whose row belongs to the token that reads,
+or as an `EdgeList`, with one entry an edge. The numbers on the edges of "edges" are relations too: "edges.weight",
+"edges.type". A `Bias` names the relations it depends on and gets them as (B Q K). Along a list, `Scope.along` makes
+every edge a row with one query and one key, so rules and biases know nothing of lists. A cache keeps matrices.
+
+Graphs of different sizes are padded behind; their edges stand in one list. Nodes of one graph that are trained on and
+held out are two masks over one row (`AtTokens.where`).
 """
 
 from collections.abc import Mapping
@@ -22,8 +27,8 @@ Relation = Union[Tensor, "EdgeList"]
 class EdgeList:
     """Who may read whom, one entry an edge: memory grows with the edges, not with the square of the tokens.
 
-    Tokens are named by their flat places (row of the batch * N + token). Edges stand in the order of `query`, so that all
-    that a token reads stands together. `values` are numbers on the edges by name, such as a weight or a type.
+    Tokens are named by their flat places (row of the batch * N + token). Edges stand in the order of `query`, so that
+    all that a token reads stands together. `values` are numbers on the edges by name, such as a weight or a type.
     """
 
     query: Int[Tensor, "E"]

@@ -14,8 +14,7 @@ Who may read whom follows from `rank` alone: a token may read real tokens of ran
     0 0 0 1 2 3          a prefix blind to the suffix, then order (picture, then its caption)
     time of each token   everyone reads the present and the past  (forecasts)
 
-Facts that pick a fast kernel (`unpadded`, `order`, `padded_behind`, `line_axis`, `grid`) are stated where tokens are made,
-where they are known, and are never found by scanning a mask.
+Facts that pick a fast kernel are stated where tokens are made; no mask is ever scanned for them (see `weft.core`).
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""python -m campaigns [NAME ...]: runs campaigns and writes what they counted into docs/reliability.md and docs/interop.md."""
+"""python -m campaigns [NAME ...]: runs campaigns and writes their counts to docs/reliability.md and docs/interop.md."""
 
 import argparse
 import os

@@ -24,13 +24,14 @@ from campaigns.tally import Tally
 from weft.interop.their_config import REFUSED
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-PICKLES = ("pytorch_model.bin", "model.pt", "model.pth", "model.ckpt", "weights.pkl", "optimizer.pt", "training_args.bin",
-           "scheduler.pt", "rng_state.pth", "tokenizer.pickle")  # fmt: skip
+PICKLES = ("pytorch_model.bin", "model.pt", "model.pth", "model.ckpt", "weights.pkl", "optimizer.pt",
+           "training_args.bin", "scheduler.pt", "rng_state.pth", "tokenizer.pickle")  # fmt: skip
 MODULES = ("modeling_evil.py", "configuration_evil.py", "tokenization_evil.py", "__init__.py", "sitecustomize.py",
-           "usercustomize.py", "conftest.py", "setup.py", "torch.py", "json.py", "safetensors.py", "tokenizers.py")  # fmt: skip
-PATHS = ("../outside/x.safetensors", "/etc/passwd", "a/../../outside/x.safetensors", "..", ".", "", "a\\..\\x.safetensors",
-         "C:\\x.safetensors", "https://example.org/x.safetensors", "~/x.safetensors", "x\0.safetensors", "model.pkl", "pipe.safetensors",
-         "/dev/zero")  # fmt: skip
+           "usercustomize.py", "conftest.py", "setup.py", "torch.py", "json.py", "safetensors.py",
+           "tokenizers.py")  # fmt: skip
+PATHS = ("../outside/x.safetensors", "/etc/passwd", "a/../../outside/x.safetensors", "..", ".", "",
+         "a\\..\\x.safetensors", "C:\\x.safetensors", "https://example.org/x.safetensors", "~/x.safetensors",
+         "x\0.safetensors", "model.pkl", "pipe.safetensors", "/dev/zero")  # fmt: skip
 NAMES = ("os.system", "builtins.exec", "__import__", "torch.load", "subprocess.Popen", "weft.errors.WeftError", "../x")
 SEEN = (
     "pickle.find_class",
@@ -263,7 +264,7 @@ def _use(folder: Path, given: Any) -> None:
 
 
 def _watched(folder: Path, given: Any) -> None:
-    """Use a folder while the interpreter reports what it does; anything that a model's file has no right to is an error."""
+    """Use a folder while the interpreter reports what it does; what a model's file has no right to is an error."""
     seen: list[str] = []
 
     def hook(event: str, args: tuple[Any, ...]) -> None:

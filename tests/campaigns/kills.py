@@ -1,4 +1,4 @@
-"""Kills: a training run is killed (SIGKILL) at every call that changes the disk, resumed, and must end as if it had not been.
+"""Kills: a training run is killed (SIGKILL) at every call that changes the disk, resumed, and must end the same.
 
 The calls are counted in a run that is not killed; those within a save of a checkpoint are a kind of their own.
 """
@@ -22,8 +22,8 @@ from campaigns.tally import Tally
 from weft.errors import WeftError
 from weft.training.leftovers import STALE
 
-SETTINGS: dict[str, Any] = {**trials.TINY, **trials.TRIALS["language-model"].settings, "steps": 8, "checkpoint_every": 2,
-                            "dropout": 0.1, "quiet": True}  # fmt: skip
+SETTINGS: dict[str, Any] = {**trials.TINY, **trials.TRIALS["language-model"].settings, "steps": 8,
+                            "checkpoint_every": 2, "dropout": 0.1, "quiet": True}  # fmt: skip
 SAVE, ELSEWHERE = "inside a save of a checkpoint", "elsewhere in a run"
 
 

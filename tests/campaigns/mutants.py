@@ -13,8 +13,8 @@ from campaigns.tally import Tally
 MEASURED = ("known.safetensors", "usual_answers.json", "metrics.jsonl", "climatology.nc")  # read when a run is measured
 
 
-def mutants(subjects: Sequence[Subject], count: int, place: Path, *, first: int = 0, seed: int = 0, measured: float = 0.1,
-            tell: Callable[[str], None] = lambda line: None) -> Tally:  # fmt: skip
+def mutants(subjects: Sequence[Subject], count: int, place: Path, *, first: int = 0, seed: int = 0,
+            measured: float = 0.1, tell: Callable[[str], None] = lambda line: None) -> Tally:  # fmt: skip
     """Try `count` mutants from the number `first` on, as many of each subject; one in three is not sealed again.
 
     The share `measured` is also verified, measured or gone on with.

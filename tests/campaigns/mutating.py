@@ -1,4 +1,4 @@
-"""Changes of files by chance: of JSON, of bytes, of tensors, of what stands in a file's place. Each returns what it did, in words."""
+"""Random changes of files: of JSON, bytes, tensors, and what stands in a file's place. Each says what it did."""
 
 import json
 import os
@@ -11,8 +11,9 @@ from typing import Any
 Change = Callable[[Path, random.Random], str]
 
 ODD: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2, 3, 7, 64, -(2**31), 2**31, 2**53, 2**63 - 1, 2**63, 2**70, 10**400, 0.0, -0.5, 0.5, 1.5,
-    1e-320, 1e308, -1e308, float("nan"), float("inf"), float("-inf"), "", "x", "a" * 100_000, "\ud800", "\x00", "é\u202e",
+    None, True, False, 0, 1, -1, 2, 3, 7, 64, -(2**31), 2**31, 2**53, 2**63 - 1, 2**63, 2**70, 10**400, 0.0, -0.5, 0.5,
+    1.5, 1e-320, 1e308, -1e308, float("nan"), float("inf"), float("-inf"), "", "x", "a" * 100_000, "\ud800", "\x00",
+    "é\u202e",
     "../config.json", "/etc/passwd", "none", "true", "1", [], {}, [[]], [{}], {"": None}, ["a"], [1], [-1], [0] * 5000,
     {"type": "x"}, {"type": "Stream"}, {"type": "Linear"}, {"type": ["a"]}, {"a": {"a": {"a": 1}}},
 )  # fmt: skip
@@ -27,7 +28,7 @@ def nested(depth: int) -> Any:
 
 
 def walk(tree: Any, chance: random.Random) -> tuple[Any, Any]:
-    """A container somewhere in a tree, and the key or index of something in it. Half the time any container is as likely."""
+    """A container somewhere in a tree, and a key or index of it. Half the time all containers are equally likely."""
     if chance.random() < 0.5:
         tree = chance.choice([*(one for one in (tree, *_containers(tree)) if one)])
         return tree, chance.choice(list(tree) if isinstance(tree, dict) else range(len(tree)))
@@ -183,7 +184,7 @@ def change_bytes(path: Path, chance: random.Random) -> str:
 
 
 def change_place(path: Path, chance: random.Random) -> str:
-    """Something else in a file's place: nothing, a folder, a pipe, a link out of the folder or to itself, another file."""
+    """Put something else in a file's place: a folder, a pipe, a link out of it or to itself, another file, nothing."""
     how = chance.choice(("gone", "folder", "pipe", "link out", "loop", "dangling", "device", "another", "unreadable"))
     outside = path.parent.parent / "outside" / path.name
     data = path.read_bytes()
@@ -228,8 +229,8 @@ def change_tensors(path: Path, chance: random.Random) -> str:
         return change_bytes(path, chance)
     name = chance.choice(sorted(tensors))
     one = tensors[name]
-    how = chance.choice(("gone", "added", "renamed", "longer", "shorter", "flat", "turned", "double", "int", "half", "nan", "inf", "huge",
-                         "negative", "zero", "none"))  # fmt: skip
+    how = chance.choice(("gone", "added", "renamed", "longer", "shorter", "flat", "turned", "double", "int", "half",
+                         "nan", "inf", "huge", "negative", "zero", "none"))  # fmt: skip
     if how in ("gone", "renamed"):
         del tensors[name]
     if how in ("added", "renamed"):

@@ -1,4 +1,4 @@
-"""What weft refuses to read of each model type: keys of config.json with which the first model of a type is tried again."""
+"""What weft refuses to read of each model type: keys of config.json that are changed in the first model of a type."""
 
 from typing import Any
 
@@ -59,15 +59,18 @@ REFUSALS: dict[str, list[Refusal]] = {
     ],
     "marian": [("a head that is not the table", {"tie_word_embeddings": False}), ORDER],
     "bart": [(CLASSES, architecture("BartForSequenceClassification")), ORDER],
-    "mbart": [(CLASSES, architecture("MBartForSequenceClassification")), ("no norm of embeddings", {"normalize_embedding": False})],
+    "mbart": [(CLASSES, architecture("MBartForSequenceClassification")),
+              ("no norm of embeddings", {"normalize_embedding": False})],
     "m2m_100": [("learned places", {"static_position_embeddings": False})],
     "t5": [("the encoder alone", architecture("T5EncoderModel"))],
     "mt5": [("the encoder alone", architecture("MT5EncoderModel"))],
     "vit": [OBLONG, ("hidden patches", architecture("ViTForMaskedImageModeling"))],
     "deit": [OBLONG, ("hidden patches", architecture("DeiTForMaskedImageModeling"))],
     "vit_mae": [OBLONG],
-    "dinov2": [("pictures that are not square", {"image_size": [16, 24]}), ("`Dinov2Backbone`", architecture("Dinov2Backbone"))],
-    "resnet": [("activations other than relu", {"hidden_act": "gelu"}), ("`ResNetBackbone`", architecture("ResNetBackbone"))],
+    "dinov2": [("pictures that are not square", {"image_size": [16, 24]}),
+               ("`Dinov2Backbone`", architecture("Dinov2Backbone"))],
+    "resnet": [("activations other than relu", {"hidden_act": "gelu"}),
+               ("`ResNetBackbone`", architecture("ResNetBackbone"))],
     "convnext": [OBLONG, ("`ConvNextBackbone`", architecture("ConvNextBackbone"))],
     "swin": [("learned places (`use_absolute_embeddings`)", {"use_absolute_embeddings": True})],
     "vision-encoder-decoder": [

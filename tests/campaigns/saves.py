@@ -1,4 +1,4 @@
-"""Disk faults: a checkpoint is saved again and again, while one call after another of those that change the disk fails."""
+"""Disk faults: a checkpoint is saved again and again, while one call after another that changes the disk fails."""
 
 import errno
 import os
@@ -58,7 +58,7 @@ def whole(run: Path, steps: set[int]) -> str | None:
 def at_call(
     number: int, act: Callable[[str], None], *, every: Callable[[str], None] = lambda name: None
 ) -> Iterator[list[str]]:
-    """Within this block `act` is called before the call with this number of those that change a disk, `every` before each.
+    """Within this block, of the calls that change a disk, `act` is called before this number, `every` before each.
 
     Gives the names of the calls so far.
     """

@@ -1,4 +1,4 @@
-"""What is damaged: a finished run of every task, half-finished ones, one with adapters, and folders of another library."""
+"""What is damaged: a finished run of every task, half-finished ones, one with adapters, and foreign folders."""
 
 import json
 import shutil
@@ -63,7 +63,7 @@ def _use(subject: Subject, folder: Path, measure: bool) -> None:
 
 
 def fixtures() -> Iterator[Subject]:
-    """The runs that stand beside the tests: nothing is trained for them. Those that have no seal are read without one."""
+    """The runs that stand beside the tests: nothing is trained for them. Those without a seal are read without one."""
     for kind in ("finished", "begun"):
         for folder in sorted((FIXTURES / kind).iterdir()):
             task = folder.name.removesuffix("-sealed").removesuffix("-numbers")

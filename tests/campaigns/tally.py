@@ -52,7 +52,7 @@ def table(header: Row, rows: Iterable[Row], words: Collection[int] = ()) -> str:
 
 
 def write_between(page: Path, name: str, content: str) -> None:
-    """Put a content between the marks `<!-- campaign: name -->` and `<!-- end of name -->`, which must be on the page once."""
+    """Put content between the marks `<!-- campaign: name -->` and `<!-- end of name -->`, each once on the page."""
     begin, end = f"<!-- campaign: {name} -->", f"<!-- end of {name} -->"
     text = page.read_text(encoding="utf-8")
     if text.count(begin) != 1 or text.count(end) != 1:

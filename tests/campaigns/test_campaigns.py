@@ -33,7 +33,7 @@ def test_a_sample_of_hostile_folders_runs_no_code(tmp_path: Path) -> None:
 
 
 def test_code_that_runs_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that runs what it finds: by its canary, by what the interpreter reports, and not where there is no code."""
+    """A reader that runs what it finds: seen by its canary and by the interpreter, and not where there is no code."""
 
     def careless(model: Path, given: object) -> None:
         for path in model.glob("*.bin"):

@@ -219,8 +219,8 @@ def test_prompts_may_be_piped_in(there: Weft) -> None:
 
 @pytest.mark.slow
 def test_prompts_may_be_piped_into_the_real_command(place: Path, trained: Done) -> None:
-    done = processes.run([WEFT, "predict", "run", "--json", "--set", "max_tokens=2"], input="The sea\n\nA row\n", cwd=place,
-                          env=ENVIRONMENT, capture_output=True, text=True)  # fmt: skip
+    done = processes.run([WEFT, "predict", "run", "--json", "--set", "max_tokens=2"], input="The sea\n\nA row\n",
+                         cwd=place, env=ENVIRONMENT, capture_output=True, text=True)  # fmt: skip
     assert [one["prompt"] for one in json.loads(done.stdout)["predictions"]] == ["The sea", "A row"]
 
 

@@ -419,7 +419,7 @@ def test_no_connection_is_ever_tried_and_no_pickle_ever_read(weft: Weft) -> None
 
 
 def test_the_real_command_needs_no_network_and_no_home(weft: Weft) -> None:
-    """No HOME, the C locale, another time zone, an open umask, no network: it works, and nothing is open to everyone."""
+    """No HOME, C locale, another time zone, an open umask, no network: it works, and nothing is open to everyone."""
     code = AUDIT + "\nimport os; os.umask(0); from weft.cli import main; main()"
     done = command("train", "book.txt", *BRIEF, "--set", "tensorboard=true", "--out", "run", "--json", cwd=weft.folder,
                    start=(sys.executable, "-c", code), HOME=None, LC_ALL="C", LANG="C", TZ="Pacific/Kiritimati",

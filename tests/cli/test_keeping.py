@@ -18,8 +18,9 @@ from weft.runs.ranking import deciding, score
 from weft.training.checkpoint import save_checkpoint
 from weft.training.folder import RunFolder
 
-CONFIG = {"task": "language-model", "model_name": "gpt", "data": {"described": "book.txt (3 kB)"}, "codecs": {}, "from": None,
-          "budget": {"steps": 5, "minutes": None, "epochs": None}, "fingerprint": "ab", "preset": None, "model": {}, "objective": {}}  # fmt: skip
+CONFIG = {"task": "language-model", "model_name": "gpt", "data": {"described": "book.txt (3 kB)"}, "codecs": {},
+          "from": None, "budget": {"steps": 5, "minutes": None, "epochs": None}, "fingerprint": "ab", "preset": None,
+          "model": {}, "objective": {}}  # fmt: skip
 
 
 def made(path: Path, *, lr: float = 0.1, loss: float = 2.0, finished: bool = True) -> Path:
@@ -129,7 +130,8 @@ def test_a_sweep_keeps_the_better_half_and_goes_on_where_it_was_stopped(tmp_path
 def test_a_file_says_the_same_words_and_what_is_typed_wins(tmp_path: Path):
     file = tmp_path / "run.toml"
     file.write_text(
-        'data = "book.txt"\nminutes = 5\nfrom = "runs/a"\nseed = 3\n[set]\nlr = [1e-3, 3e-3]\n[set.augment]\nflip = true\n'
+        'data = "book.txt"\nminutes = 5\nfrom = "runs/a"\nseed = 3\n'
+        "[set]\nlr = [1e-3, 3e-3]\n[set.augment]\nflip = true\n"
     )
     words, settings = with_file(file, {"minutes": 1.0}, {"lr": "0.1"})
     assert words == {"data": ["book.txt"], "minutes": 1.0, "from_": "runs/a"}

@@ -78,7 +78,8 @@ def test_padding_of_the_memory_is_not_read() -> None:
 def test_what_cannot_be_in_one_line_is_refused() -> None:
     with pytest.raises(ConfigError, match="bridge=8"):
         Trunk.Config(depth=1, block=BLOCK, memory=Prefix.Config()).build(dim=DIM, memory_dim=6)
-    for reading in (BLOCK.replace(read=Attention.Config(heads=2)), Block.Config(mix=Lstm.Config(read=Attention.Config(heads=1)))):  # fmt: skip
+    for reading in (BLOCK.replace(read=Attention.Config(heads=2)),
+                    Block.Config(mix=Lstm.Config(read=Attention.Config(heads=1)))):  # fmt: skip
         with pytest.raises(ConfigError, match="leave out the blocks' read"):
             Trunk.Config(depth=1, block=reading, memory=Prefix.Config())
 

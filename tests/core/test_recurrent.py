@@ -43,7 +43,8 @@ def run(mixer: Recurrent, tokens: Tokens, memory: Tokens | None = None) -> torch
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_copied_from_torch_give_the_output_of_torch(kind: str):
     ours, theirs = built(kind), THEIRS[kind](DIM, DIM, batch_first=True, dtype=torch.float64)
-    theirs.load_state_dict({"weight_ih_l0": ours.x.weight, "bias_ih_l0": ours.x.bias, "weight_hh_l0": ours.h.weight, "bias_hh_l0": ours.h.bias})  # fmt: skip
+    theirs.load_state_dict({"weight_ih_l0": ours.x.weight, "bias_ih_l0": ours.x.bias, "weight_hh_l0": ours.h.weight,
+                            "bias_hh_l0": ours.h.bias})  # fmt: skip
     x = numbers(3, LENGTH, DIM)
     assert close(run(ours, Tokens.line(x)), theirs(x)[0])
 

@@ -38,14 +38,15 @@ CODE = """if True:
             from weft.domains.registry import task_of
             task_of(config, "config.json")
             training = task_of(config, "").training.__name__ if config.get("task") else ""
-            print(json.dumps([config.get("task"), training in weft.config._parts, list(weft.config._parts)]), flush=True)
+            known = weft.config._parts
+            print(json.dumps([config.get("task"), training in known, list(known)]), flush=True)
             os._exit(0)
         os.wait()
 """
 
 
 def known_after(*configs: dict[str, object]) -> dict[str, tuple[bool, set[str]]]:
-    """For the config of each run, imported in a process of its own: whether its settings are known, and all known names."""
+    """For the config of each run, imported in a fresh process: whether its settings are known, and all known names."""
     command = [sys.executable, "-c", CODE, json.dumps(configs)]
     environment = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1])}
     done = processes.run(command, capture_output=True, text=True, check=True, env=environment)

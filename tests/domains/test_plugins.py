@@ -1,4 +1,4 @@
-"""Domains of other packages: found by their entry points, listed behind weft's own, and never the reason that others fail."""
+"""Domains of other packages: found by their entry points, listed after weft's own; one that fails fails alone."""
 
 import os
 import sys

@@ -26,11 +26,11 @@ def write(path: Path, data: bytes | str = "text\n") -> Path:
     return path
 
 
-def names(found: files.Found, folder: Path) -> list[str]:
+def names(found: files.FoundFiles, folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in found.paths]
 
 
-def reasons(found: files.Found) -> dict[str, str]:
+def reasons(found: files.FoundFiles) -> dict[str, str]:
     return {Path(name).name: reason for name, reason in found.skipped}
 
 

@@ -1,4 +1,4 @@
-"""Formats that people have: those that are read beside plain text and pictures, and those that are named with a remedy."""
+"""Formats that people have: those that are read beside plain text and pictures, and those named with a remedy."""
 
 import io
 import json
@@ -76,7 +76,8 @@ def test_a_list_of_json_is_a_table(tmp_path: Path):
 
 def test_mails_are_texts(tmp_path: Path):
     mails = (
-        b"From a@b Mon Jan  1 00:00:00 2024\nSubject: =?utf-8?q?Caf=C3=A9?=\nContent-Type: text/plain; charset=latin-1\n\n"
+        b"From a@b Mon Jan  1 00:00:00 2024\nSubject: =?utf-8?q?Caf=C3=A9?=\n"
+        b"Content-Type: text/plain; charset=latin-1\n\n"
         b"Gr\xfc\xdfe\n>From here on\n\nFrom c@d Mon Jan  1 00:00:00 2024\nSubject: Two\n\nSecond\n"
     )
     path = write(tmp_path / "a.mbox", mails)
@@ -152,9 +153,8 @@ def test_a_folder_of_documents_names_their_format(tmp_path: Path):
 def test_every_command_can_be_written_for_a_file():
     for ending, known in foreign.ENDINGS.items():
         remedy = known.remedy(Path(f"a b{ending}"), f"a b{ending}")
-        assert "{file}" not in remedy and "{stem}" not in remedy and (f"'a b{ending}'" in remedy or "leave" in remedy or (
-            known is foreign.WEIGHTS
-        ))  # fmt: skip
+        assert "{file}" not in remedy and "{stem}" not in remedy
+        assert f"'a b{ending}'" in remedy or "leave" in remedy or known is foreign.WEIGHTS
 
 
 def test_pictures_of_phones_are_read(tmp_path: Path):
@@ -171,9 +171,8 @@ def test_pictures_of_phones_are_read(tmp_path: Path):
      ("RGB", "PNG", ""), ("L", "PNG", "")],
 )  # fmt: skip
 def test_what_pictures_are_is_noted(mode: str, kind: str, note: str):
-    picture = Image.fromarray(np.arange(400, dtype=np.uint8).reshape(10, 10, 4) if mode == "RGBA" else (
-        np.arange(100, dtype=np.uint16).reshape(10, 10) if mode == "I;16" else np.arange(300, dtype=np.uint8).reshape(10, 10, 3)
-    ))  # fmt: skip
+    shape, kinds = {"RGBA": (10, 10, 4), "I;16": (10, 10)}.get(mode, (10, 10, 3)), {"I;16": np.uint16}
+    picture = Image.fromarray(np.arange(int(np.prod(shape)), dtype=kinds.get(mode, np.uint8)).reshape(shape))
     found = decode(_saved(picture if picture.mode == mode else picture.convert(mode), kind), where="a")
     assert (len(found.notes) == 1 and note in found.notes[0]) if note else found.notes == ()
 

@@ -1,4 +1,4 @@
-"""Files of other programs that are text: each is named, with the command that converts it, or taken for its own task."""
+"""Text files of other programs: each is named, with the command that converts it, or taken for its own task."""
 
 import json
 from pathlib import Path
@@ -57,7 +57,8 @@ def test_plain_text_with_brackets_and_slashes_stays_text(tmp_path: Path, text: s
     ("first", "word"),
     [
         ({"text": "Ann met Bob", "label": [[0, 3, "PER"]]}, "tokens"),
-        ({"messages": [{"content": "who?", "role": "user"}, {"content": "Ann", "role": "it"}], "images": ["1.jpg"]}, "jq -c"),
+        ({"messages": [{"content": "who?", "role": "user"}, {"content": "Ann", "role": "it"}], "images": ["1.jpg"]},
+         "jq -c"),
         ({"conversations": [{"value": "who?"}, {"value": "Ann"}], "image": "1.jpg"}, ".image as $image"),
     ],
 )  # fmt: skip

@@ -42,8 +42,9 @@ def catalogue(language: str, rows: list[tuple[str, str]]) -> str:
 
 
 STRIKES = [
-    (f"{PLACES[i % 4]} AIRPORT", f"B-{700 + i % 5}", "None Minor".split()[i % 2], DAYS[i], "Airplane", "UNITED DELTA".split()[i % 2],  # noqa: SIM905
-     PLACES[i % 3], "Climb Approach".split()[i % 2], "Small Large".split()[i % 2], "Gull Hawk".split()[i % 2], "Day", i * 7, i * 100, i % 4)  # noqa: SIM905
+    (f"{PLACES[i % 4]} AIRPORT", f"B-{700 + i % 5}", ("None", "Minor")[i % 2], DAYS[i], "Airplane",
+     ("UNITED", "DELTA")[i % 2], PLACES[i % 3], ("Climb", "Approach")[i % 2], ("Small", "Large")[i % 2],
+     ("Gull", "Hawk")[i % 2], "Day", i * 7, i * 100, i % 4)
     for i in range(60)
 ]  # fmt: skip
 STRIKE_NAMES = (
@@ -123,7 +124,8 @@ RECOGNISED = {
     "book.txt": ("Title, Image\n\n" + "It was a bright, cold day, and the clocks struck.\n" * 20, "language-model"),
 }
 REFUSED = {
-    "strikes.csv": (joined([STRIKE_NAMES, *STRIKES]), ["10 'Wildlife Species' (2 different in 60 rows, as 'Gull'", "--task classify-text"]),
+    "strikes.csv": (joined([STRIKE_NAMES, *STRIKES]),
+                    ["10 'Wildlife Species' (2 different in 60 rows, as 'Gull'", "--task classify-text"]),
     "weather.csv": (
         joined([("date", "rain", "wind", "weather"), *((d, i / 3, i / 7, LABELS[i]) for i, d in enumerate(DAYS))]),
         ["1 'date' (60 different in 60 rows, as '2024-01-01'; dates)", "no task of weft's learns from such columns"],
@@ -132,18 +134,21 @@ REFUSED = {
         joined([("id", "date", "Title", "Views"), *((i, d, ENGLISH[i], i * 31) for i, d in enumerate(DAYS))]),
         ["3 'Title' (60 different in 60 rows", "4 'Views'"],
     ),
-    "numbers.csv": (joined([(i / 3, i * i, i % 7, -i) for i in range(60)]), ["2 (60 different in 60 rows, as '0'; numb"]),
+    "numbers.csv": (joined([(i / 3, i * i, i % 7, -i) for i in range(60)]),
+                    ["2 (60 different in 60 rows, as '0'; numb"]),
     "days.csv": (joined([("day", "weather"), *zip(DAYS, LABELS, strict=True)]), ["1 'day'", "; dates)"]),
     "people.csv": (
         joined([("name", "job", "age"), *((f"Ada {i}", f"cook {i}", i) for i in range(60))]),
         ["weft train", "people.csv --task translate --set source=name --set target=job"],
     ),
     "films.csv": (
-        joined([("film", "plot", "year", "genre", "country"), *((f"Film {i}", ENGLISH[i] * 2, 1990 + i, LABELS[i], PLACES[i % 4])
+        joined([("film", "plot", "year", "genre", "country"),
+                *((f"Film {i}", ENGLISH[i] * 2, 1990 + i, LABELS[i], PLACES[i % 4])
                                                                 for i in range(60))]),
         ["--task classify-text --set text_column=plot --set label_column=genre", "--task translate"],
     ),
-    "noise": (bytes(range(256)) * 9, ["not recognised as data for any task: binary, not text: 9 of its first 2304 bytes"]),
+    "noise": (bytes(range(256)) * 9,
+              ["not recognised as data for any task: binary, not text: 9 of its first 2304 bytes"]),
 }  # fmt: skip
 
 
@@ -225,7 +230,10 @@ def test_a_survey_and_its_readers_need_no_torch():
     code = (
         "import sys, weft.files.survey; print('numpy' in sys.modules)\n"
         "import weft.domains.captions.dataset.captions, weft.domains.pictures.dataset.pictures\n"
-        "from weft.domains.captions.reading import captions; from weft.domains.texts.reading import corpus, labelled, tagged; from weft.domains.pictures.reading import recognising as images; from weft.domains.pairs.reading import pairs; from weft.domains.trees.reading import treebanks as trees\n"
+        "from weft.domains.captions.reading import captions\n"
+        "from weft.domains.texts.reading import corpus, labelled, tagged\n"
+        "from weft.domains.pictures.reading import recognising as images\n"
+        "from weft.domains.pairs.reading import pairs; from weft.domains.trees.reading import treebanks as trees\n"
         "print('torch' in sys.modules)"
     )
     done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -141,8 +141,8 @@ def test_scores_that_are_no_numbers_are_an_error() -> None:
         found(model, beam=2)
 
 
-@pytest.mark.parametrize("bad", [{"beam": 0}, {"beam": 101}, {"best": 6}, {"best": 0}, {"length_penalty": 11.0}, {"max_tokens": 0},
-                                 {"temperature": -1.0}, {"top_p": 0.0}])  # fmt: skip
+@pytest.mark.parametrize("bad", [{"beam": 0}, {"beam": 101}, {"best": 6}, {"best": 0}, {"length_penalty": 11.0},
+                                 {"max_tokens": 0}, {"temperature": -1.0}, {"top_p": 0.0}])  # fmt: skip
 def test_impossible_settings_are_refused(bad: dict) -> None:
     with pytest.raises(ConfigError):
         Decoding(**bad)

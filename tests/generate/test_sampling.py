@@ -188,7 +188,8 @@ def test_scores_that_are_not_numbers_are_an_error_and_never_a_token(bad: float, 
 
 
 @pytest.mark.parametrize("field, wrong", [
-    ("temperature", -1.0), ("temperature", math.nan), ("temperature", math.inf), ("temperature", 1e3), ("top_k", 0), ("top_k", -1),
+    ("temperature", -1.0), ("temperature", math.nan), ("temperature", math.inf), ("temperature", 1e3), ("top_k", 0),
+    ("top_k", -1),
     ("top_p", 0.0), ("top_p", 1.1), ("top_p", -0.5), ("min_p", 1.0), ("min_p", -0.1), ("repetition_penalty", 0.0),
     ("repetition_penalty", -1.0), ("max_tokens", -1), ("max_tokens", 10**9), ("samples", 0), ("samples", 10**6),
     ("stop", ("",)), ("stop", ("a", "")), ("top_k", 1.5), ("seed", "x"),

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from helpers.trials import DATA, TINY, TRIALS
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.pictures.reading.album import Album
 from weft.domains.registry import card_named
 from weft.domains.texts.dataset.documents import CorpusPart
@@ -74,8 +74,8 @@ def planned(case: str) -> tuple[Dataset[Any, Any], Work]:
 class Digest:
     """A digest of a tree of values, and the means of the numbers in it that have a fraction.
 
-    The tree is walked field by field. No name of a class, a module, a field or the tests' folder is in the digest. Without `signs`, the
-    means are those of absolute values: an eigenvector has no sign of its own.
+    The tree is walked field by field. No name of a class, a module, a field or the tests' folder is in the digest.
+    Without `signs`, the means are those of absolute values: an eigenvector has no sign of its own.
     """
 
     def __init__(self, *, signs: bool = True) -> None:
@@ -100,7 +100,7 @@ class Digest:
             self._add_items([value.captions, value.labels])
         elif isinstance(value, Corpus | CorpusPart):  # a stream
             self._add_items(["".join(piece or "\0" for piece in value.pieces())])
-        elif isinstance(value, Stretch):  # fields in files
+        elif isinstance(value, FieldSpan):  # fields in files
             fields = value.fields
             self._add_items([fields.read(value.start, value.stop), fields.grid, fields.times, fields.layers])
         elif isinstance(value, Mapping):
@@ -146,7 +146,7 @@ class Digest:
 
 
 def digests(case: str) -> dict[str, Any]:
-    """The fingerprint of a case's data, and digests of its first two batches, its held-out batches and its held-out rows."""
+    """The fingerprint of a case's data, and digests of its first two batches and its held-out batches and rows."""
     data, work = planned(case)
     source, batch = work.source, work.training.batch
     steps = [np.arange(step * batch, (step + 1) * batch) for step in range(2)]

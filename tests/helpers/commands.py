@@ -34,7 +34,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.fsync = lambda file: None  # see disks.py
 import torch
 torch.set_num_threads(1)
-import weft.cli.app, weft.runs.training, weft.domains.texts.language_model, weft.domains.pairs.translate, weft.inspect.curves
+import weft.cli.app, weft.runs.training, weft.domains.texts.language_model, weft.domains.pairs.translate
+import weft.inspect.curves
 import matplotlib.pyplot, torch._dynamo, torch.distributed, rich.progress
 import contextlib, gc, io
 with contextlib.redirect_stdout(io.StringIO()):

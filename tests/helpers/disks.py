@@ -1,7 +1,7 @@
-"""Writing that does not wait for the disk: what a process has written, another one reads at once, even if the first is killed.
+"""Writing that does not wait for the disk: what a process has written, another reads at once, even after a kill.
 
-Waiting matters where power fails, which no test does. It takes milliseconds for each file, and tests write many thousands.
-Tests in `storage` and commands in processes of their own wait as weft does.
+Waiting matters where power fails, which no test does. It takes milliseconds for each file, and tests write many
+thousands. Tests in `storage` and commands in processes of their own wait as weft does.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Fields, Grid, Layer, Times
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, Fields, Times
 
 
 def times_every(step: float, count: int, first: float = 0.0, gaps: tuple[int, ...] = ()) -> Times:
@@ -18,11 +18,11 @@ def times_every(step: float, count: int, first: float = 0.0, gaps: tuple[int, ..
 class ArrayFields(Fields):
     """Values (T V Y X) that are already there."""
 
-    def __init__(self, values: np.ndarray, times: Times, grid: Grid | None = None):
+    def __init__(self, values: np.ndarray, times: Times, grid: FieldGrid | None = None):
         rows, columns = values.shape[-2:]
         self.values, self.times = values.astype(np.float32), times
-        self.grid = grid or Grid(np.linspace(60, -60, rows), np.linspace(0, 300, columns))
-        self.layers = tuple(Layer(f"layer{i}") for i in range(values.shape[1]))
+        self.grid = grid or FieldGrid(np.linspace(60, -60, rows), np.linspace(0, 300, columns))
+        self.layers = tuple(FieldLayer(f"layer{i}") for i in range(values.shape[1]))
 
     def read(self, start: int, stop: int) -> np.ndarray:
         return self.values[start:stop].copy()

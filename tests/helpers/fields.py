@@ -10,13 +10,13 @@ from helpers.tiny import randomised
 from weft.domains.fields.codec.anomalies import FieldCodec, LayerEntry
 from weft.domains.fields.codec.first_guess import Blend
 from weft.domains.fields.encoded.learning import learned_codec
-from weft.domains.fields.reading.grid import Grid, Stretch
+from weft.domains.fields.reading.grid import FieldGrid, FieldSpan
 from weft.modalities.climate import Climate
 from weft.modalities.field import FieldWindow
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize
 
-GLOBE = Grid(np.linspace(75.0, -75.0, 6), np.arange(12) * 30.0 - 180.0, "sphere", wraps=True)
+GLOBE = FieldGrid(np.linspace(75.0, -75.0, 6), np.arange(12) * 30.0 - 180.0, "sphere", wraps=True)
 
 
 def window(
@@ -43,7 +43,7 @@ def field_model(
     return randomised(model, seed=seed).double().eval()
 
 
-def process(count: int = 60, layers: int = 2, grid: Grid = GLOBE, keep: float = 0.9, seed: int = 0) -> np.ndarray:
+def process(count: int = 60, layers: int = 2, grid: FieldGrid = GLOBE, keep: float = 0.9, seed: int = 0) -> np.ndarray:
     """Smooth fields that forget slowly: each is `keep` of the one before and a new smooth part; float32 (T V Y X)."""
     rng = np.random.default_rng(seed)
     angle = 2 * np.pi * np.arange(grid.shape[1]) / grid.shape[1]
@@ -57,12 +57,12 @@ def process(count: int = 60, layers: int = 2, grid: Grid = GLOBE, keep: float = 
     return (10.0 + 3.0 * smooth + 0.05 * rng.normal(size=smooth.shape)).astype(np.float32)
 
 
-def stretch_of(values: np.ndarray, grid: Grid = GLOBE, gaps: tuple[int, ...] = ()) -> Stretch:
+def stretch_of(values: np.ndarray, grid: FieldGrid = GLOBE, gaps: tuple[int, ...] = ()) -> FieldSpan:
     """Daily fields, all of them."""
-    return Stretch(ArrayFields(values, times_every(1.0, len(values), gaps=gaps), grid), 0, len(values))
+    return FieldSpan(ArrayFields(values, times_every(1.0, len(values), gaps=gaps), grid), 0, len(values))
 
 
-def codec_of(stretch: Stretch, history: int = 3, ahead: int = 2) -> FieldCodec:
+def codec_of(stretch: FieldSpan, history: int = 3, ahead: int = 2) -> FieldCodec:
     """The codec that is learned from some fields."""
     return learned_codec(stretch, history, ahead)
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from helpers import processes
 
-LIBRARIES = ("torch", "numpy", "einops", "jaxtyping", "safetensors", "safetensors.torch", "safetensors.numpy", "tokenizers",
-             "PIL.Image", "matplotlib.figure", "regex", "xarray", "scipy.io", "sacrebleu")  # fmt: skip
+LIBRARIES = ("torch", "numpy", "einops", "jaxtyping", "safetensors", "safetensors.torch", "safetensors.numpy",
+             "tokenizers", "PIL.Image", "matplotlib.figure", "regex", "xarray", "scipy.io", "sacrebleu")  # fmt: skip
 
 
 class Fresh:
-    """The process that forks, in the folder `home`. `call` waits for the function that it names and returns its result."""
+    """The process that forks, in the folder `home`. `call` waits for the function it names and returns its result."""
 
     def __init__(self, home: Path):
         import weft

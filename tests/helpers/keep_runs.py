@@ -70,7 +70,7 @@ def make_data() -> None:
 
 
 def make_foreign() -> None:
-    """Folders of the Hugging Face library: an encoder with a head for blanks, without a head, with several labels for a text."""
+    """Folders of the Hugging Face library: encoders with a head for blanks, without a head, with several labels."""
     tokenizers, transformers = pytest.importorskip("tokenizers"), library()
     several = {
         "num_labels": 3,

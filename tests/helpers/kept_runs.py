@@ -27,7 +27,7 @@ BRIEF: dict[str, Any] = {"beam": 1, "max_tokens": 12}
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """How a kept run is trained, and what it is asked. `drawn` are settings of the begun run that let chance into training."""
+    """How a kept run is trained, and what it is asked. `drawn` are settings of the begun run that use chance."""
 
     task: str
     files: tuple[str, ...]

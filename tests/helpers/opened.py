@@ -96,7 +96,7 @@ def with_pixels(given: Any) -> Any:
 
 
 def weights_of(folder: Path) -> dict[str, Any]:
-    """The weights of a run: two means of each tensor, and a digest of them all with the kind of machine that it holds on."""
+    """The weights of a run: two means of each tensor, and a digest of all with the kind of machine it holds on."""
     from safetensors.numpy import load_file
 
     tensors, digest = load_file(folder / "model.safetensors"), hashlib.sha256()

@@ -1,7 +1,7 @@
 """Every name that a config.json may hold and every setting that a user may give, as plain JSON.
 
-`python -m helpers.part_table` adds what is new to tests/fixtures/parts.json. It refuses where something that stands in the
-file is gone or has changed: runs that are on people's disks were written with it.
+`python -m helpers.part_table` adds what is new to tests/fixtures/parts.json. It refuses where something that stands in
+the file is gone or has changed: runs that are on people's disks were written with it.
 """
 
 import dataclasses
@@ -58,7 +58,7 @@ def fields_of(config: type[Config]) -> dict[str, dict[str, Any]]:
 
 
 def kinds_of(config: type[Config], names: Mapping[type[Config], str]) -> list[str]:
-    """The registered names of the configs that this one is a kind of, the nearest first: it may stand in their slots."""
+    """The registered names of the configs this one is a kind of, the nearest first: it may stand in their slots."""
     return [names[base] for base in config.__mro__[1:] if base in names]
 
 

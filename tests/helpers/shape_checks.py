@@ -1,8 +1,8 @@
-"""What is checked at every call while tests run: types of all functions of a module, and shapes where a tensor is among them.
+"""What is checked at every call while tests run: types of all functions of a module, and shapes of their tensors.
 
-`jaxtyping` checks both for every function, with a new scope of sizes for each call. Most functions name no tensor, and need
-no scope. Functions inside functions are made anew in each call, and compiling their checks takes longer than what they do:
-they are not public, and are left alone.
+`jaxtyping` checks both for every function, with a new scope of sizes for each call. Most functions name no tensor, and
+need no scope. Functions inside functions are made anew in each call, and compiling their checks takes longer than what
+they do: they are not public, and are left alone.
 """
 
 from collections.abc import Callable

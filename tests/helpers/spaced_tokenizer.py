@@ -1,4 +1,4 @@
-"""A tokenizer as SentencePiece makes them: a sign for the space before a word, and bytes for characters that no token has."""
+"""A tokenizer as SentencePiece makes them: a sign for the space before a word, bytes for unknown characters."""
 
 import json
 import string

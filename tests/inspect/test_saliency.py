@@ -1,4 +1,4 @@
-"""Maps of what an answer depends on: by gradient they are class activation maps, by occlusion they follow the answer."""
+"""Maps of what an answer depends on: by gradient they are class activation maps, by occlusion they follow it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Exported folders answer raw texts in the Hugging Face library as weft does: its tokenizer, its settings, its texts."""
+"""Exported folders answer texts in the Hugging Face library as weft does: its tokenizer, its settings, its texts."""
 
 import json
 from dataclasses import replace

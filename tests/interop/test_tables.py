@@ -7,18 +7,18 @@ import torch
 
 from weft.errors import ConfigError, DataError
 from weft.interop import weights
-from weft.interop.rules import Ignored, Joined, SameTensor, Shaped, Stacked, Tied, Turned, layers
-from weft.interop.weight_table import Table, to_theirs
+from weft.interop.rules import Ignored, JoinedRows, SameTensor, Shaped, Stacked, Tied, Turned, layers
+from weft.interop.weight_table import WeightTable, to_theirs
 from weft.interop.weights import Shards, fill
 from weft.storage.tensors import write_tensors
 
-TABLE = Table(
+TABLE = WeightTable(
     [
         SameTensor("table", "table"),
-        *layers(2, [Turned("h.{i}.w", "blocks.{i}.w"), Joined(("h.{i}.q", "h.{i}.k"), "blocks.{i}.qk", (3, 1))]),
+        *layers(2, [Turned("h.{i}.w", "blocks.{i}.w"), JoinedRows(("h.{i}.q", "h.{i}.k"), "blocks.{i}.qk", (3, 1))]),
         Stacked("places", ("first", "rest")),
         Shaped("patches", "cut", (2, 3, 2)),
-        Joined(("gate", "up"), "both"),
+        JoinedRows(("gate", "up"), "both"),
         Ignored("h.*.mask"),
     ],
     [Tied("head", "table")],
@@ -39,7 +39,7 @@ def folder(place: Path, tensors: dict[str, torch.Tensor]) -> Path:
     return place
 
 
-def read(place: Path, tensors: dict[str, torch.Tensor], table: Table = TABLE) -> dict[str, torch.Tensor]:
+def read(place: Path, tensors: dict[str, torch.Tensor], table: WeightTable = TABLE) -> dict[str, torch.Tensor]:
     """What comes back of their tensors."""
     found = {name: torch.full_like(t, 9.0) for name, t in ours().items()}
     with Shards(folder(place, tensors)) as theirs:
@@ -62,7 +62,7 @@ def test_half_precision_of_more_than_one_buffer_is_read_exactly(tmp_path, monkey
     whole = torch.randn(rows, 64).to(torch.bfloat16)
     found = {"w": torch.zeros(64, rows), "first": torch.zeros(3, 64), "rest": torch.zeros(rows - 3, 64)}
     with Shards(folder(tmp_path, {"w": whole, "v": whole})) as theirs:
-        fill(Table([Turned("w", "w"), Stacked("v", ("first", "rest"))]), found, theirs)
+        fill(WeightTable([Turned("w", "w"), Stacked("v", ("first", "rest"))]), found, theirs)
     assert torch.equal(torch.cat([found["first"], found["rest"]]), whole.float())
     assert torch.equal(found["w"], whole.float().t())
 
@@ -99,7 +99,7 @@ def test_a_shape_that_differs_names_both(tmp_path, name):
 )
 def test_a_weight_of_ours_in_no_rule_or_in_two_is_an_error(rules):
     with pytest.raises(ConfigError, match="does not fit this model: [ab]$"):
-        Table(rules).pieces({"a": torch.zeros(2), "b": torch.zeros(2)})
+        WeightTable(rules).pieces({"a": torch.zeros(2), "b": torch.zeros(2)})
 
 
 @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.int8, torch.float64])

@@ -1,4 +1,4 @@
-"""The laws of adapters, over models of the zoo: nothing changes at first, only they learn, and merged they give the same."""
+"""The laws of adapters, over models of the zoo: at first nothing changes, only they learn, merged they are equal."""
 
 import pytest
 import torch

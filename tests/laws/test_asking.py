@@ -1,4 +1,4 @@
-"""The laws of asking, over every task: inputs that are values open nothing, a bad input costs itself, work can be stopped.
+"""The laws of asking, over every task: values open nothing, a bad input costs only itself, work can be stopped.
 
 No string is ever the name of a file: what is given as a value is refused, or read as it is.
 """
@@ -73,7 +73,7 @@ def watched() -> Iterator[list[str]]:
 
 
 def strange(names: list[str], run: weft.Run) -> list[str]:
-    """What was opened besides the run's own files, private ones of weft's, installed modules, and pipes of child processes."""
+    """What was opened besides the run's files, private files of weft, installed modules and pipes of processes."""
     known = (f"{run.folder}{os.sep}", f"{sys.prefix}{os.sep}", os.path.join(tempfile.gettempdir(), "weft-"), "number ")
     return [name for name in names if not name.startswith(known) and name != os.devnull]
 

@@ -95,8 +95,8 @@ def test_the_contrast_is_both_ways_mean_surprise_without_answers_that_are_right_
     s = logits.tolist()
     to_picture = [surprise(s[0][0], [s[0][1]]), surprise(s[1][0], [s[1][1], s[1][2]]),
                   surprise(s[2][1], [s[2][0], s[2][2]]), surprise(s[3][2], [s[3][1]])]  # fmt: skip
-    to_text = [surprise(s[0][0], [s[2][0]]), surprise(s[1][0], [s[2][0]]), surprise(s[2][1], [s[0][1], s[1][1], s[3][1]]),
-               surprise(s[3][2], [s[1][2], s[2][2]])]  # fmt: skip
+    to_text = [surprise(s[0][0], [s[2][0]]), surprise(s[1][0], [s[2][0]]),
+               surprise(s[2][1], [s[0][1], s[1][1], s[3][1]]), surprise(s[3][2], [s[1][2], s[2][2]])]  # fmt: skip
     assert float(contrast(logits, OWNER, also)) == pytest.approx((sum(to_picture) + sum(to_text)) / 2)
 
 

@@ -1,4 +1,4 @@
-"""The laws of models of graphs and sets: the order of nodes means nothing, and graphs in a batch do not see each other."""
+"""The laws of models of graphs and sets: the order of nodes means nothing; graphs in a batch do not see each other."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from torch import Tensor
 from weft.config import from_json
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.encoded.positions import STEP_KINDS, laplacian_waves, steps_between
-from weft.domains.graphs.encoded.rows import Places, batch_of
+from weft.domains.graphs.encoded.rows import NodePositions, batch_of
 from weft.modalities.graph import Graph, SparseRows
 from weft.modalities.graph_embed import GraphEmbed
 from weft.models.stream import Stream
@@ -54,7 +54,7 @@ def model(name: str, level: str = "nodes", codec: GraphCodec = CODEC) -> Stream:
 
 
 def answers(net: Stream, graphs: Sequence[Graph], codec: GraphCodec = CODEC) -> Tensor:
-    batch = batch_of(codec.encode(graphs), Places(WAVES, True))
+    batch = batch_of(codec.encode(graphs), NodePositions(WAVES, True))
     assert isinstance(batch.features, Tensor) and batch.waves is not None
     edges = replace(batch.edges, values={**batch.edges.values, "weight": batch.edges.values["weight"].double()})
     return net(replace(batch, features=batch.features.double(), waves=batch.waves.double(), edges=edges))
@@ -86,7 +86,7 @@ def test_nodes_that_a_symmetry_exchanges_get_the_same_answer():
     )
     codec = GraphCodec.of([replace(ring, features=np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32))])
     net = model("graph-transformer", codec=codec)
-    batch = batch_of(codec.encode([ring]), Places(WAVES, True))
+    batch = batch_of(codec.encode([ring]), NodePositions(WAVES, True))
     assert isinstance(batch.features, Tensor) and batch.waves is not None
     found = net(replace(batch, features=batch.features.double(), waves=batch.waves.double()))[0]
     assert close(found, found[:1].expand_as(found), 1e-6)
@@ -151,7 +151,7 @@ def test_a_directed_edge_is_read_from_both_ends_in_two_ways():
 
 def test_the_sign_of_an_eigenvector_changes_nothing_in_use_and_is_drawn_in_training():
     net = model("graph-transformer")
-    batch = batch_of(CODEC.encode([graph()]), Places(WAVES, True))
+    batch = batch_of(CODEC.encode([graph()]), NodePositions(WAVES, True))
     assert batch.waves is not None and batch.waves.abs().sum() > 0
     embed = net.embed.float()
     flipped = replace(batch, waves=-batch.waves)
@@ -179,7 +179,7 @@ def test_sparse_features_give_what_dense_ones_give():
     one = Graph(name="sparse", size=5, features=rows)
     codec = GraphCodec.of([one])
     assert codec.config.bags and isinstance(codec.encode([one])[0].features, SparseRows)
-    batch = batch_of(codec.encode([one, replace(one, size=2, features=rows[:2])]), Places())
+    batch = batch_of(codec.encode([one, replace(one, size=2, features=rows[:2])]), NodePositions())
     unit = torch.from_numpy(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
     assert close(embed(batch).x[0], embed(replace(batch[:1], features=unit[None])).x[0], 1e-6)
     assert close(embed(batch[1:]).x[0, :2], embed(batch).x[0, :2], 1e-6), "a part of a batch keeps its features"

@@ -1,4 +1,4 @@
-"""Every task learns: a few steps on one batch of its toy data, in the training loop, make the loss on that batch lower."""
+"""Every task learns: a few steps on one batch of its toy data, in the training loop, lower the loss on that batch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

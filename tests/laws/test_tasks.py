@@ -1,4 +1,4 @@
-"""The laws of tasks, over every task there is: trained, stopped, loaded, asked, measured, looked at, written for others.
+"""The laws of tasks, over every task: trained, stopped, loaded, asked, measured, looked at, written for others.
 
 Nothing here knows how a task is built: only what users see of it.
 """

@@ -1,4 +1,4 @@
-"""Objectives over texts: the losses of their definitions, only where something is to be said, indifferent to padding."""
+"""Objectives over texts: the losses of their definitions, only where something is scored, indifferent to padding."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""DINOv2 of the Hugging Face library: other sizes of pictures, its attention, and its use in eight bits and by adapters."""
+"""DINOv2 of the Hugging Face library: other sizes of pictures, its attention, and its use in int8 and by adapters."""
 
 from pathlib import Path
 

@@ -194,7 +194,8 @@ def test_files_with_the_older_names_of_norms_are_read(tmp_path: Path):
 
 @pytest.mark.parametrize(
     "keys",
-    [{"position_embedding_type": "relative_key"}, {"is_decoder": True}, {"tie_word_embeddings": False}, {"hidden_act": "mish"}],
+    [{"position_embedding_type": "relative_key"}, {"is_decoder": True}, {"tie_word_embeddings": False},
+     {"hidden_act": "mish"}],
     ids=lambda keys: next(iter(keys)),
 )  # fmt: skip
 def test_what_weft_does_not_compute_is_refused(tmp_path: Path, keys: dict):

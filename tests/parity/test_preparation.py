@@ -93,7 +93,7 @@ def with_recipe(model, folder: Path, keys: dict) -> Path:
 
 
 def seen_by(processor, path: Path) -> torch.Tensor:
-    """What their processor gives: it lays over white what it is told to bring to RGB; a file's name is read without alpha."""
+    """What their processor gives: what it converts to RGB lies on white; a named file is read without alpha."""
     picture = Image.open(path) if processor.do_convert_rgb and "turned" not in path.name else str(path)
     return processor(picture, return_tensors="pt")["pixel_values"]
 

@@ -1,4 +1,4 @@
-"""Weights that people use, where a package that carries them is installed: vectors as the Hugging Face library makes them."""
+"""Weights that people use, where their package is installed: vectors as the Hugging Face library makes them."""
 
 import importlib.util
 from pathlib import Path

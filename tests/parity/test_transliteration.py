@@ -10,7 +10,7 @@ from weft.generate.sampling import Sampling, generator
 from weft.generate.search import Drawing, Line, search
 from weft.generate.session import Session
 from weft.interop.rules import SameTensor, layers
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.interop.weights import Shards, fill
 from weft.modalities.text import Text, TextEmbed
 from weft.models.outline import own_tensors
@@ -40,7 +40,7 @@ def side(vocab: int, *, decodes: bool) -> Stream.Config:
     return Stream.Config(dim=DIM, embed=embed, trunk=trunk, head=PerToken.Config(offsets=True) if decodes else None)
 
 
-def table() -> Table:
+def table() -> WeightTable:
     def linear(theirs: str, ours: str) -> list:
         return [SameTensor(f"{theirs}/{end}", f"{ours}.{end}") for end in ("weight", "bias")]
 
@@ -66,7 +66,7 @@ def table() -> Table:
         rules.append(SameTensor(f"{theirs}/embeddings/weight", f"{ours}.embed.table.weight"))
         rules += layers(DEPTH, layer(f"{theirs}/layer_{{i}}", f"{ours}.trunk.blocks.{{i}}", reads=theirs == "decoder"))
         rules += norm(theirs, f"{ours}.trunk.norm")
-    return Table(rules, linear("decoder/projection", "target.head.out"))
+    return WeightTable(rules, linear("decoder/projection", "target.head.out"))
 
 
 def test_a_checkpoint_in_a_layout_of_its_own_spells_names_as_it_did(shared_data: Path):

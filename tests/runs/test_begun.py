@@ -1,4 +1,4 @@
-"""Runs that earlier versions began or finished: they go on where they stopped, on the same batches, and answer the same.
+"""Runs that earlier versions began or finished: they go on, on the same batches, and answer the same.
 
 tests/fixtures/README.md says how they were made.
 """
@@ -84,7 +84,8 @@ def tensors_of(batch: Any) -> Iterator[torch.Tensor]:
 def described(batch: Any, scale: NumberCodec | None = None) -> dict[str, Any]:
     """A batch in few words: digests of whole numbers, whatever their type and order; two means a row of all others.
 
-    Numbers to be learned are in the user's unit. Augmented pixels may differ in their last bits from machine to machine, so they are compared within a tolerance.
+    Numbers to be learned are in the user's unit. Augmented pixels may differ in their last bits from machine to
+    machine, so they are compared within a tolerance.
     """
     digests, means = [], []
     for tensor in tensors_of(batch):

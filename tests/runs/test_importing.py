@@ -248,8 +248,8 @@ def test_a_model_for_pictures_names_their_classes_and_shows_its_attention(tmp_pa
 
 
 RESNET: dict[str, Any] = {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 1], "layer_type": "basic"}
-HEADLESS = {"ViTModel": {"image_size": 32, "patch_size": 8, **SMALL}, "DeiTModel": {"image_size": 32, "patch_size": 8, **SMALL},
-            "ResNetModel": RESNET}  # fmt: skip
+HEADLESS = {"ViTModel": {"image_size": 32, "patch_size": 8, **SMALL},
+            "DeiTModel": {"image_size": 32, "patch_size": 8, **SMALL}, "ResNetModel": RESNET}  # fmt: skip
 
 
 def headless(folder: Path, kind: str) -> Path:

@@ -1,7 +1,7 @@
 """Runs of every task and codec open, answer and go on as they did when they were made, each in a process of its own.
 
-One process hides a missing import: what another run loaded is there for all that follow. tests/fixtures/README.md says how
-the runs were made.
+One process hides a missing import: what another run loaded is there for all that follow. tests/fixtures/README.md says
+how the runs were made.
 """
 
 import json

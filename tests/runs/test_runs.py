@@ -14,8 +14,8 @@ from helpers.commands import TINY, Weft, lines, text
 from safetensors.torch import load_file
 
 STEPS = 12
-TRAIN = ("train", "book.txt", *TINY, "--set", "lr=6e-3", "--set", "dropout=0.1", "--set", "evaluate_every=4", "--set", "checkpoint_every=3",
-         "--steps", str(STEPS))  # fmt: skip
+TRAIN = ("train", "book.txt", *TINY, "--set", "lr=6e-3", "--set", "dropout=0.1", "--set", "evaluate_every=4", "--set",
+         "checkpoint_every=3", "--steps", str(STEPS))  # fmt: skip
 RESUME = ("train", "--resume", "--out", "run")
 
 
@@ -145,8 +145,8 @@ def test_a_signal_lets_the_step_finish_and_saves(weft: Weft, straight: Path, nam
 
 @pytest.mark.parametrize(
     "where",
-    ["weft.domains.texts.encoded.running.encode_pieces", "weft.runs.training.claim", "weft.training.folder:RunFolder.write_config",
-     "weft.training.run.build"],
+    ["weft.domains.texts.encoded.running.encode_pieces", "weft.runs.training.claim",
+     "weft.training.folder:RunFolder.write_config", "weft.training.run.build"],
 )  # fmt: skip
 def test_a_signal_before_the_first_step_ends_at_once_and_leaves_nothing(weft: Weft, where: str) -> None:
     before = kill(where, 1, "SIGTERM")
@@ -199,7 +199,8 @@ def test_a_reader_that_has_gone_stops_nothing(weft: Weft, straight: Path, closed
 
 
 def test_a_second_process_is_refused_until_the_first_is_gone(weft: Weft) -> None:
-    job = weft.start(*TRAIN, "--out", "run", before="import time\nfrom weft.training import loop\nstep = loop.Fit.step\n"
+    job = weft.start(*TRAIN, "--out", "run",
+                     before="import time\nfrom weft.training import loop\nstep = loop.Fit.step\n"
                      "def slow(fit): time.sleep(0.2); return step(fit)\nloop.Fit.step = slow\n")  # fmt: skip
     job.until(lambda: lines(weft.folder / "run"))
     second = weft("train", "--resume", "--out", "run")

@@ -51,8 +51,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(folder / "texts.jsonl", "\n".join(texts) + "\n")
     with pytest.MonkeyPatch.context() as patch:
         brief(patch)
-        weft.train(folder / "texts.jsonl", task="language-model", model="swift", out=folder / "language", dim=24, depth=2,
-                   heads=2, context=32, batch=2, tokenizer="bpe", vocab=300, **BRIEF)  # fmt: skip
+        weft.train(folder / "texts.jsonl", task="language-model", model="swift", out=folder / "language", dim=24,
+                   depth=2, heads=2, context=32, batch=2, tokenizer="bpe", vocab=300, **BRIEF)  # fmt: skip
         weft.train(folder / "photos", task="classify-images", model="vit", out=folder / "classes", **TINY, **BRIEF)
     return write(folder / "captions.tsv", "\n".join(rows) + "\n")
 

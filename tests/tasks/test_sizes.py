@@ -1,7 +1,7 @@
 """The sizes that are planned, against a table of them: for budgets, amounts of data, models and presets.
 
-tests/fixtures/sizes.json says what was decided when it was written; the rate of matrix products is stated, not measured.
-How to ask the planners is known to the functions that `PLANNERS` names, and to nothing else here.
+tests/fixtures/sizes.json says what was decided when it was written; the rate of matrix products is stated, not
+measured. How to ask the planners is known to the functions that `PLANNERS` names, and to nothing else here.
 """
 
 import json

@@ -128,7 +128,7 @@ def test_slow_evaluations_score_fewer_samples_before_they_become_rarer(tmp_path:
 
 
 def test_the_end_counts_the_evaluations_that_are_yet_to_come(tmp_path: Path, go: Any) -> None:
-    """At a rate of a window a second, looks take 8 s of each 80: the first end that is fitted is already near the last."""
+    """At one window a second, looks take 8 s of each 80: the first end that is fitted is already near the last."""
     go(tmp_path / "run", Hours(step=1.0, window=1.0), Budget(minutes=10), evaluate_every=80, guess=1.0)
     noted = lines(tmp_path / "run")
     rates = [line["lr"] for line in noted]

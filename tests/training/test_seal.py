@@ -138,7 +138,8 @@ def test_a_changed_config_is_refused_and_says_what_changed(run: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [lambda seal: seal.clear(), lambda seal: seal.update(files=[]),
-                                    lambda seal: seal.update(config=3), lambda seal: seal["files"].update(a=None)])  # fmt: skip
+                                    lambda seal: seal.update(config=3),
+                                    lambda seal: seal["files"].update(a=None)])  # fmt: skip
 def test_a_seal_that_is_none_is_refused(run: Path, change: Callable[[dict], None]) -> None:
     data = json.loads((run / CONFIG).read_text())
     change(data["seal"])

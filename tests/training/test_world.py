@@ -19,8 +19,8 @@ from weft.errors import ConfigError, Interrupted, WeftError
 from weft.training import world
 from weft.training.world import World
 
-TRAIN = ("train", "book.txt", *TINY, "--model", "llama", "--set", "lr=3e-3", "--set", "dropout=0", "--set", "evaluate_every=1000",
-         "--set", "record_samples=true", "--set", "warmup=2")  # fmt: skip
+TRAIN = ("train", "book.txt", *TINY, "--model", "llama", "--set", "lr=3e-3", "--set", "dropout=0", "--set",
+         "evaluate_every=1000", "--set", "record_samples=true", "--set", "warmup=2")  # fmt: skip
 # A process that writes nothing: whatever it tries to write in a run folder is a fault.
 ONLY_READS = """
 from weft.storage import store, tensors, lock
@@ -56,7 +56,7 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
 
 
 def close(a: Path, b: Path) -> bool:
-    """Within a hundred-thousandth of the largest weight. The model has no offsets: those of keys learn nothing but noise."""
+    """Within 1e-5 of the largest weight. The model has no offsets: those of keys learn nothing but noise."""
     one, other = weights(a), weights(b)
     return one.keys() == other.keys() and all((one[k] - other[k]).abs().max() <= 1e-5 * one[k].abs().max() for k in one)
 
@@ -140,7 +140,8 @@ def test_a_signal_to_one_process_stops_all_of_them_and_is_saved_once(weft: Weft)
 def test_a_number_that_is_not_one_in_one_process_stops_all_in_the_same_step(weft: Weft) -> None:
     poison = "from weft.training import loop\naccumulate = loop.accumulate\n" \
         "def poisoned(job, indices, step):\n    sums = accumulate(job, indices, step)\n" \
-        "    sums.total = float('nan') if step == 3 else sums.total\n    return sums\nloop.accumulate = poisoned\n"  # fmt: skip
+        "    sums.total = float('nan') if step == 3 else sums.total\n" \
+        "    return sums\nloop.accumulate = poisoned\n"  # fmt: skip
     done = together(weft, *TRAIN, "--steps", "8", "--out", "run", before={1: poison})
     assert [one.code for one in done] == [2, 2], done[0].err + done[1].err
     for one in done:
@@ -150,7 +151,10 @@ def test_a_number_that_is_not_one_in_one_process_stops_all_in_the_same_step(weft
 @pytest.mark.slow
 def test_a_slow_process_is_waited_for_and_named(weft: Weft, alone: Path) -> None:
     """Seconds are made up, so that a busy machine changes nothing."""
-    code = "from weft.training import loop\nnote = loop.Slowness.note\nloop.Slowness.note = lambda self, own: note(self, {})\n"
+    code = (
+        "from weft.training import loop\nnote = loop.Slowness.note\n"
+        "loop.Slowness.note = lambda self, own: note(self, {})\n"
+    )
     first, second = together(weft, *TRAIN, "--steps", "24", before={0: code.format(0.1), 1: code.format(1.0)})
     assert (first.code, second.code) == (0, 0), first.err + second.err
     assert first.err.count("process 1 of 2 is slow, and the others wait for it") == 1 and "is slow" not in second.err

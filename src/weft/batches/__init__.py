@@ -1,14 +1,20 @@
-"""Batches.
+"""Batches: samples by index, and the types of batch that losses take. Knows tensors and numbers, no files.
 
-ahead          Ahead
-draws          Random numbers as a pure function of a key and a sample's index
-epochs         Epochs
-field_windows  A batch of windows of fields
-like_lengths   Rows of like length, computed at once
-order          The order of samples as a pure function
-samples        Samples
-source         Source
-views          A batch of pictures in several views
-windows        Windows of a text
-words          What batches of words hold
+A batch is `Samples(given, wanted, owner)`: `given` has `raw()` for the embedder; `wanted` is `Classes`, `Numbers`,
+`AtTokens`, `PaddedIds` or None; `owner` names the row of `given` that a row of `wanted` belongs to. `Microbatches` are
+several of them, computed one after another. Losses know these types and no modality. Which sample comes when is a pure
+function of (fingerprint, seed, epoch, index): nothing is stored, and neither batch size, processes nor a restart change
+it.
+
+samples        Samples and what they hold
+source         Source: what the training loop asks of data
+order          the order of samples, a keyed permutation
+epochs         which row of the data is the i-th sample
+draws          random numbers by (key, index)
+like_lengths   LikeLengthSource: rows ordered by length, those of equal lengths at random, cut where a side would exceed
+               the tokens. Lengths alone decide the cuts, so every epoch has the same number of micro-batches
+windows        windows of a text, for language models
+ahead          the next batch is read while the last one is computed with
+
+field_windows, views, words   batches of fields with hidden cells, of pictures in several views, of words
 """

@@ -10,7 +10,7 @@ from weft.batches.source import Source
 
 
 class Ahead:
-    """A `Source` like the one it wraps. Batches come at even distances, so the next one is known before it is asked for."""
+    """A `Source` like the one it wraps. Batches come at even distances, so the next one is known in advance."""
 
     def __init__(self, source: Source):
         self.source, self.fingerprint = source, source.fingerprint
@@ -20,7 +20,7 @@ class Ahead:
 
     @property
     def per_epoch(self) -> int:
-        """Samples in one round through the data."""
+        """Samples in one epoch."""
         return self.source.per_epoch
 
     def batch(self, indices: np.ndarray) -> Any:

@@ -64,7 +64,7 @@ def in_order(lengths: np.ndarray, most: int | None = None) -> list[np.ndarray]:
 def together(lengths: Sequence[int]) -> list[np.ndarray]:
     """Rows to be computed in use: the numbers of those that are computed together, the shortest first.
 
-    Where there are many rows, nearly all are computed with rows of their own length: nothing is padded, no mask is needed.
+    Where there are many rows, nearly all are computed with rows of their own length: no padding, no mask.
     """
     sides = np.asarray(lengths, np.int64)[:, None]
     order = _by_length(sides)

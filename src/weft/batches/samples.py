@@ -125,7 +125,7 @@ class Classes:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A number for each sample, or several, on the scale that is learned. A sample mixed of two has an `other` number too."""
+    """Numbers of each sample on the scale that is learned; a sample mixed of two has an `other` number too."""
 
     values: Float[Tensor, "B *C"]
     other: Float[Tensor, "B *C"] | None = None
@@ -184,7 +184,7 @@ W = TypeVar("W")
 
 @dataclass(frozen=True)
 class Samples(Generic[G, W]):
-    """What is given and what is wanted, row by row; `owner` names the row of `given` that each row of `wanted` is of."""
+    """What is given and what is wanted, row by row; `owner` is the row of `given` that a row of `wanted` is of."""
 
     given: G
     wanted: W

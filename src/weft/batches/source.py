@@ -20,7 +20,7 @@ class Source(Protocol):
 
     @property
     def per_epoch(self) -> int:
-        """Samples in one round through the data."""
+        """Samples in one epoch."""
         ...
 
     def batch(self, indices: np.ndarray) -> Any:

@@ -18,7 +18,7 @@ Windows = Samples[EvenIds, AtTokens]
 
 
 def windows(ids: Int[Tensor, "B M"], scored: Bool[Tensor, "B N"] | None = None) -> Windows:
-    """Stretches of text in which each token is to be told from those before it; `scored` marks those that count."""
+    """Windows for next-token prediction; `scored` marks the tokens that count in the loss."""
     return Samples(EvenIds(ids[:, :-1]), AtTokens(ids[:, 1:], scored))
 
 
@@ -31,7 +31,7 @@ class TextWindows:
 
     @property
     def per_epoch(self) -> int:
-        """Windows in one round through the text."""
+        """Windows in one epoch."""
         return self.order.per_epoch
 
     def batch(self, indices: np.ndarray) -> Windows:

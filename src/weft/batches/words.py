@@ -42,26 +42,26 @@ class TableRows:
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class WordNeighbours:
     """What is wanted of words in lines of C: to tell their neighbours from K words that were drawn.
 
-    `rows` are those of the words and then of the drawn ones, (B, C + K). Words are neighbours that stand in one `sentence`
-    within the `reach` of the first.
+    `rows` are those of the words and then of the drawn ones, (B, C + K). Words are neighbours that stand in one
+    `sentence` within the `reach` of the first.
     """
 
     rows: TableRows
     sentence: Int[Tensor, "B C"]
     reach: Int[Tensor, "B C"]
 
-    def to(self, device: torch.device | str) -> "Neighbours":
+    def to(self, device: torch.device | str) -> "WordNeighbours":
         """The same on another device."""
-        return Neighbours(self.rows.to(device), self.sentence.to(device), self.reach.to(device))
+        return WordNeighbours(self.rows.to(device), self.sentence.to(device), self.reach.to(device))
 
     def __len__(self) -> int:
         return len(self.sentence)
 
-    def __getitem__(self, lines: Any) -> "Neighbours":
-        return Neighbours(self.rows[lines], self.sentence[lines], self.reach[lines])
+    def __getitem__(self, lines: Any) -> "WordNeighbours":
+        return WordNeighbours(self.rows[lines], self.sentence[lines], self.reach[lines])
 
     def near(self, width: int) -> Bool[Tensor, "R W W"]:
         """Which words are neighbours, in stretches of `width` words: the lines cut into R shorter ones."""
@@ -74,7 +74,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class PairCounts:
-    """The second words of pairs, the logarithms of how often they stand near the first, and how much each pair counts."""
+    """Pairs of words that stand near each other: the second words, the log of each pair's count, and its weight."""
 
     rows: TableRows
     logs: Float[Tensor, "B"]
@@ -91,5 +91,5 @@ class PairCounts:
         return PairCounts(self.rows[pairs], self.logs[pairs], self.weights[pairs])
 
 
-WordLines = Samples[TableRows, Neighbours]
+WordLines = Samples[TableRows, WordNeighbours]
 WordPairs = Samples[TableRows, PairCounts]

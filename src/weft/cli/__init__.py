@@ -1,4 +1,20 @@
-"""The command line: thin, in the same words as Python. `main` turns errors into one clear line and an exit code."""
+"""The command line: words in, one call of the Python API, words out. Refuses to know tasks and models.
+
+`main` turns errors into one clear line and an exit code. Torch is loaded only by commands that compute.
+
+    app                       all commands together; an exit code comes out
+    learning                  check, train, soup, demo
+    using                     predict, evaluate, look, embed
+    exchange                  import, export
+    keeping                   runs, runs compare, runs clean, runs verify
+    about                     tasks, doctor, completion
+    words, config_file        options, numbers and settings as they are typed; run.toml
+    output, text_tables       what is printed: results on stdout, the rest on stderr; tables of runs
+    checked, task_pages       what `weft check` and `weft tasks` print
+    doctor, completion        what this machine can do; scripts for shells
+    outcome, plain_help       errors as words and exit codes; help pages
+    safe_path                 where Python looks for libraries when weft is a command
+"""
 
 import os
 import sys

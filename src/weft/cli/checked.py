@@ -81,8 +81,8 @@ def _columns(found: "Checked") -> list[str]:
         role = f" -> {column.role}" if column.role else ""
         name = repr(column.name) if column.name else "(no name)"
         lines.append(
-            f"  {column.number:>2} {name}{role}: {column.holds}, {column.different:,} different in {column.rows:,} rows, "
-            f"as {column.example!r}"
+            f"  {column.number:>2} {name}{role}: {column.holds}, {column.different:,} different in {column.rows:,} "
+            f"rows, as {column.example!r}"
         )
     return _block("columns", lines, len(found.columns) - COLUMNS)
 

@@ -25,7 +25,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Verb:
+class CommandWords:
     """A command: its options, the commands below it, and whether its first words are folders of runs."""
 
     about: str
@@ -44,7 +44,7 @@ def script(shell: str, root: Any) -> str:
     return SHELLS[shell](_verbs(root), _values())
 
 
-def _verbs(root: Any) -> dict[str, Verb]:
+def _verbs(root: Any) -> dict[str, CommandWords]:
     """All commands by name, in the order of the help page; the one without a name is weft itself."""
     found = {"": _verb(root, "")}
     for name, command in root.commands.items():
@@ -53,7 +53,7 @@ def _verbs(root: Any) -> dict[str, Verb]:
     return found
 
 
-def _verb(command: Any, about: str) -> Verb:
+def _verb(command: Any, about: str) -> CommandWords:
     options = [
         Word((*p.opts, *p.secondary_opts), (p.help or "").rstrip("."), None if p.is_flag else str(p.metavar))
         for p in command.params
@@ -61,7 +61,7 @@ def _verb(command: Any, about: str) -> Verb:
     ]
     options.append(Word(("--help", "-h"), "Show the help page", None))
     first = next((p.metavar for p in command.params if p.param_type_name == "argument"), None)
-    return Verb(about, tuple(options), tuple(getattr(command, "commands", ())), first in RUN_WORDS)
+    return CommandWords(about, tuple(options), tuple(getattr(command, "commands", ())), first in RUN_WORDS)
 
 
 def _values() -> dict[str, Sequence[str]]:
@@ -85,7 +85,7 @@ def _positional(verb: str, values: Mapping[str, Sequence[str]]) -> Sequence[str]
     return {"tasks": values["--task"], "completion": tuple(SHELLS)}.get(verb, ())
 
 
-def _bash(verbs: Mapping[str, Verb], values: Mapping[str, Sequence[str]]) -> str:
+def _bash(verbs: Mapping[str, CommandWords], values: Mapping[str, Sequence[str]]) -> str:
     """The script for bash, from version 3.2 on."""
     every = {
         word for verb in verbs.values() for option in verb.options if option.value in RUN_WORDS for word in option.names
@@ -106,17 +106,17 @@ def _bash(verbs: Mapping[str, Verb], values: Mapping[str, Sequence[str]]) -> str
     return BASH.format(after="\n".join(after), options="\n".join(options), first="\n".join(first))
 
 
-def _zsh(verbs: Mapping[str, Verb], values: Mapping[str, Sequence[str]]) -> str:
+def _zsh(verbs: Mapping[str, CommandWords], values: Mapping[str, Sequence[str]]) -> str:
     """The script for zsh, which can run that of bash."""
     return "autoload -U +X compinit && compinit\nautoload -U +X bashcompinit && bashcompinit\n" + _bash(verbs, values)
 
 
-def _fish(verbs: Mapping[str, Verb], values: Mapping[str, Sequence[str]]) -> str:
+def _fish(verbs: Mapping[str, CommandWords], values: Mapping[str, Sequence[str]]) -> str:
     """The script for fish."""
     return "\n".join(_fish_lines(verbs, values)) + "\n"
 
 
-def _fish_lines(verbs: Mapping[str, Verb], values: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _fish_lines(verbs: Mapping[str, CommandWords], values: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for name, verb in verbs.items():
         where = f"__fish_seen_subcommand_from {name}" if name else "__fish_use_subcommand"
         if name:
@@ -145,7 +145,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-SHELLS: dict[str, Callable[[Mapping[str, Verb], Mapping[str, Sequence[str]]], str]] = {
+SHELLS: dict[str, Callable[[Mapping[str, CommandWords], Mapping[str, Sequence[str]]], str]] = {
     "bash": _bash,
     "zsh": _zsh,
     "fish": _fish,

@@ -27,7 +27,7 @@ SETTINGS = ("seed", "precision")  # words that are settings in Python
 def with_file(
     path: Path | None, words: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The words and settings of a training: those of the file, where there is one, and those that were typed over them."""
+    """The words and settings of a training: those of the file, if there is one, replaced by those that were typed."""
     if path is None:
         return dict(words), dict(settings)
     where = store.shown(path)

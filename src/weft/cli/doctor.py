@@ -21,8 +21,8 @@ from weft.native import library, state
 from weft.training.precision import MIN_BF16_SPEEDUP, pick_device, product_rate
 from weft.version import VERSION
 
-WORTH_ROUNDING = 1.3  # times as fast, above which eight bits are advised
-STEPS = 20  # that each precision is timed for
+WORTH_ROUNDING = 1.3  # int8 is advised where it is more than this many times as fast
+STEPS = 20  # steps timed for each precision
 
 
 def examine() -> dict[str, Any]:
@@ -69,8 +69,10 @@ def _advice(facts: dict[str, Any]) -> list[str]:
             "models write by torch alone; with a C compiler (cc) weft builds kernels that write several times as fast"
         )
     if facts["int8_speedup"] > WORTH_ROUNDING:
-        advice.append(f"models of GPT-2's width write {facts['int8_speedup']:g} times as fast with --set precision=int8; where it "
-                      "was measured, on small models, held-out loss rose by less than 0.001 (docs/speed.md)")  # fmt: skip
+        advice.append(
+            f"models of GPT-2's width write {facts['int8_speedup']:g} times as fast with --set precision=int8; "
+            "where it was measured, on small models, held-out loss rose by less than 0.001 (docs/speed.md)"
+        )
     if facts["free_disk_gb"] < 2:
         advice.append("less than 2 GB of free disk: checkpoints of large models may not fit")
     return advice

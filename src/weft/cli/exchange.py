@@ -57,7 +57,8 @@ def export(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="For translators of several languages: source_language and target_language, which the export is written for.",
+            help="For translators of several languages: source_language and target_language, which the export is "
+            "written for.",
         ),
     ] = None,
     broken: Broken = False,

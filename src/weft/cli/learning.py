@@ -112,8 +112,8 @@ def train(
     output.prepare()
     from weft.runs import train as train_
 
-    typed = {"data": data, "task": task, "model": model, "preset": preset, "out": out, "minutes": minutes, "steps": steps,
-             "epochs": epochs, "from_": start, "valid": valid}  # fmt: skip
+    typed = {"data": data, "task": task, "model": model, "preset": preset, "out": out, "minutes": minutes,
+             "steps": steps, "epochs": epochs, "from_": start, "valid": valid}  # fmt: skip
     settings = settings_of(set_, train_, {"seed": seed, "precision": precision})
     words, settings = with_file(
         config, {name: value for name, value in typed.items() if value not in (None, [])}, settings
@@ -178,8 +178,8 @@ def demo(
 ) -> None:
     """Train English to French in about a minute, and look inside.
 
-    The sentences come from weft's own phrasebook. The model translates sentences that it never saw, and their attention is
-    drawn.
+    The sentences come from weft's own phrasebook. The model translates sentences that it never saw, and their attention
+    is drawn.
     """
     output.prepare(computes=True)
     from weft.runs.demo import demo as demo_

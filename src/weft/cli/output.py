@@ -16,7 +16,7 @@ Report = Mapping[str, Any]
 
 
 def prepare(*, computes: bool = False) -> None:
-    """Before a command begins: quiet libraries, streams that take any text, and, where it computes, all it stands on."""
+    """Before a command begins: quiet libraries, streams that take any text; where it computes, its requirements."""
     warnings.filterwarnings("ignore")
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
@@ -197,10 +197,12 @@ def predicted(
     elif path is None:
         print(harmless(texts))
     for one in found:
-        for key, what in (("unread", "tokens at its start do not fit the model's context, and were not read"),
-                          ("unread_end", "tokens at its end do not fit the model's context, and were not read"),
-                          ("unknown", "characters are not in the model's vocabulary, and were not read"),
-                          ("cut", "the answer reached its longest length and is cut off (--set max_tokens=N)")):  # fmt: skip
+        for key, what in (
+            ("unread", "tokens at its start do not fit the model's context, and were not read"),
+            ("unread_end", "tokens at its end do not fit the model's context, and were not read"),
+            ("unknown", "characters are not in the model's vocabulary, and were not read"),
+            ("cut", "the answer reached its longest length and is cut off (--set max_tokens=N)"),
+        ):
             if key in one:
                 amount = "" if one[key] is True else f"{one[key]} "
                 say(f"warning: {one.get('prompt', one.get('source', one.get('input')))!r:.40}: {amount}{what}")

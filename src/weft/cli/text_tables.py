@@ -9,7 +9,7 @@ from weft.errors import harmless
 if TYPE_CHECKING:
     from weft.runs.cleaning import Cleaned
     from weft.runs.comparing import Comparison, Interval
-    from weft.runs.listing import Entry
+    from weft.runs.listing import ListedRun
     from weft.runs.sweep import Sweep
     from weft.runs.verifying import Verified
 
@@ -17,7 +17,7 @@ MEASURES = 2  # of a run, in the table of all runs
 WIDE = 160  # columns where the output is no terminal
 
 
-def runs(entries: "Sequence[Entry]") -> None:
+def runs(entries: "Sequence[ListedRun]") -> None:
     """The result of `weft runs`."""
     if not entries:
         print("no runs here yet: weft train FILE makes one")
@@ -96,7 +96,7 @@ def show(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int
     Console(file=sys.stdout, width=None if terminal else WIDE, highlight=False).print(table)
 
 
-def _state(entry: "Entry") -> str:
+def _state(entry: "ListedRun") -> str:
     from weft.runs.listing import DAMAGED, STOPPED, TRAINING
 
     if entry.state == DAMAGED:
@@ -104,7 +104,7 @@ def _state(entry: "Entry") -> str:
     return f"{entry.state}, step {entry.steps:,}" if entry.state in (STOPPED, TRAINING) else entry.state
 
 
-def _measures(entry: "Entry") -> str:
+def _measures(entry: "ListedRun") -> str:
     return ", ".join(f"{name} {value:.4g}" for name, value in list(entry.metrics.items())[:MEASURES])
 
 

@@ -1,7 +1,6 @@
 """Adapters: small matrices that learn beside large ones that stay as they are. Knows no model.
 
-A trunk built with adapters has the weights of the plain one under the same names, and two small matrices beside each map
-that is adapted; `fold` adds them up again.
+A trunk with adapters keeps all weights under their names, and has two small matrices beside each map; `fold` adds them.
 """
 
 from typing import TypeVar

@@ -143,7 +143,8 @@ class Block(Part, nn.Module):
     class Config(BaseConfig):
         """`read` is the branch that reads a memory; `shift` mixes each token with its neighbours ahead of a branch.
 
-        `scale` gives each branch learned gains before it joins the stream. The branches named in `unnormed` have no norm: a first block may follow a norm of the embedder (Warner et al., 2024).
+        `scale` gives each branch learned gains before it joins the stream. The branches named in `unnormed` have no
+        norm: a first block may follow a norm of the embedder (Warner et al., 2024).
         """
 
         mix: Mixer.Config | None = None

@@ -62,14 +62,14 @@ class Slots:
         return self._once[name]
 
     def reserve(self, needed: int) -> int:
-        """Let every line have at least `needed` places; returns how many the shortest has, `needed` where there are none."""
+        """Give every line at least `needed` places; returns those of the shortest, or `needed` where there is none."""
         for name, (buffer, dim) in self._lines.items():
             if buffer.shape[dim] < needed:
                 self._lines[name] = (_grown(buffer, buffer, self._cache.room(needed), dim), dim)
         return min((buffer.shape[dim] for buffer, dim in self._lines.values()), default=self._cache.room(needed))
 
     def take(self, rows: Int[Tensor, "R"], *, lines: bool = True) -> None:
-        """Keep these rows, in this order, repeats allowed. Only entries in use are copied, into memory that is already allocated."""
+        """Keep these rows, in this order, repeats allowed. Only entries in use are copied, into allocated memory."""
         self._values = {name: _rows(value, rows) for name, value in self._values.items()}
         for name, (buffer, dim) in self._lines.items() if lines else ():
             spare = self._spare.get(name)
@@ -127,8 +127,8 @@ class Cache:
     def reserve_line(self, needed: int, first: Int[Tensor, "B"]) -> int:
         """Let there be at least `needed` places of tokens in a line, and note the places that will be read next.
 
-        `first` is the place of each row's first real token, behind a memory that is a prefix. Returns the number of places.
-        Whoever puts keys and values there without `extend` adds to `length`.
+        `first` is the place of each row's first real token, behind a memory that is a prefix. Returns the number of
+        places. Whoever puts keys and values there without `extend` adds to `length`.
         """
         assert self._order is not Order.ANY, "only tokens in a line have places that are known ahead"
         room = min(slots.reserve(needed) for slots in self._slots.values())
@@ -176,7 +176,7 @@ class Cache:
             slots.take(rows)
 
     def take_all_but_lines(self, rows: Int[Tensor, "R"]) -> None:
-        """The same, except that the lines of all parts stay as they are: for those who remember which row holds what."""
+        """`take` for everything but the lines of all parts: for those who remember which row holds what."""
         for slots in self._slots.values():
             slots.take(rows, lines=slots is self._places)
 

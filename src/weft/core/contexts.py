@@ -97,7 +97,7 @@ class ContextGate(Part, nn.Module):
 
 
 class DeepOutput(Part, nn.Module):
-    """x + L_h h + L_c c: a step's output from the word, the state and the context (Pascanu et al., 2014; Xu et al., 2015)."""
+    """x + L_h h + L_c c: an output from word, state and context (Pascanu et al., 2014; Xu et al., 2015)."""
 
     class Config(BaseConfig):
         """Without it the output of a step is its state."""

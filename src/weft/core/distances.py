@@ -1,7 +1,6 @@
 """Distances with vectors: scores in which the distance between two tokens meets what the tokens say.
 
-A trunk has one table of vectors, a row for each kind of distance, which all its layers share; each attention makes queries
-and keys of them, as it does of tokens.
+A trunk has one table with a vector for each kind of distance; each attention makes queries and keys of them.
 """
 
 import math
@@ -26,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class Distances(Part, nn.Module):
-    """r[row(i - j)]: a learned vector for each kind of distance between the places of a query and a key (He et al., 2021)."""
+    """r[row(i - j)]: a learned vector for each kind of distance between a query and a key (He et al., 2021)."""
 
     class Config(BaseConfig):
         """`reach` rows for each side of the query, along `axis`.
 
-        Each distance has its own row; those beyond `reach` share the last one. With `farthest`, distances beyond half of
-        `reach` share rows that widen by a constant factor, up to `farthest`. `norm` is of the vectors.
+        Each distance has its own row; those beyond `reach` share the last one. With `farthest`, distances beyond half
+        of `reach` share rows that widen by a constant factor, up to `farthest`. `norm` is of the vectors.
         """
 
         reach: int
@@ -78,7 +77,7 @@ class Distances(Part, nn.Module):
 
 @dataclass(frozen=True)
 class DistanceHeads:
-    """Queries and keys made of the vectors of distances, where the score asks for them, and the row of each pair of tokens."""
+    """Queries and keys made of the vectors of distances, where the score asks for them; the row of each pair."""
 
     q: Float[Tensor, "H R d"] | None
     k: Float[Tensor, "H R d"] | None

@@ -1,7 +1,7 @@
 """Reading along edges: sums and attention over a list of edges, linear in their number, forward and backward.
 
 Three primitives do all the work: products of the two ends of each edge, weighted sums over the edges of a token, and a
-softmax over them. On CPUs and CUDA no vector is ever copied for each edge; other devices go through the edges in pieces.
+softmax over them. On CPUs and CUDA no vector is copied for each edge; other devices go through the edges in pieces.
 """
 
 import warnings
@@ -158,7 +158,7 @@ def _pattern(edges: EdgeList, dtype: torch.dtype) -> Tensor:
 
 @lru_cache(maxsize=1)
 def _be_quiet() -> None:
-    """Let torch say once, unheard, that its sparse tensors are young."""
+    """Suppress torch's warning, given once, that its sparse tensors are in beta."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([0]), torch.ones(1), (1, 1), check_invariants=False)

@@ -210,7 +210,7 @@ class FirstAndMean(Head):
 
 
 class Summary(Head):
-    """One vector for all tokens, the mean of the real ones, the first or the last: what sentences and pictures are compared by."""
+    """One vector for all tokens, by which sentences and pictures are compared: their mean, the first or the last."""
 
     class Config(Head.Config):
         """`first` reads the first real token and `last` the last one, where a text ends; otherwise the mean.

@@ -2,8 +2,7 @@
 
     y = (W8 q) * scale * step + b        q = round(x / step), step = max|x| / limit of each row
 
-Products of whole numbers are added without rounding, so that every kernel gives the same sums at every number of rows. Which
-kernel is used is decided here alone, by `Int8Weight`.
+Whole numbers are added without rounding, so all kernels give the same sums. `Int8Weight` alone picks the kernel.
 """
 
 import time
@@ -24,7 +23,7 @@ ROW_LIMITS = (127, 63)  # of an activation: eight bits, or seven where a process
 TILE_OUTPUTS = 16  # of the tiles that native code reads: `TILE` in native/kernels/linear8.h
 TILE_ROOM = 1024  # bytes behind the last of them, which native code may read and multiplies by zero
 ROW_BYTES = 64  # rows of whole numbers are padded to multiples of this: `WHOLE8` there
-TRIED_ROWS, TRIES = 16, 5  # of the product by which kernels are compared
+TRIED_ROWS, TRIES = 16, 5  # kernels are compared by products of this many rows, each timed this often
 NATIVE_LIMITS = (None, 63, 63, 127, 127)  # of activations with fast products, by the instruction set of native code
 EXACT_SUM = 2**24  # whole numbers up to this size have an exact fp32
 
@@ -35,8 +34,8 @@ Kernel = Literal["native", "packed", "sums"]
 class Int8Weight:
     """A matrix of whole numbers from -127 to 127, laid out for the fastest exact kernel of the device it stands on.
 
-    Kernels are weft's native code; torch's library of quantised products (fbgemm), where native code is missing; and sums by
-    torch's products of other types, on any device.
+    Kernels are weft's native code; torch's library of quantised products (fbgemm), where native code is missing; and
+    sums by torch's products of other types, on any device.
     """
 
     def __init__(self, whole: Int8[Tensor, "E D"], scale: Float[Tensor, "E"], kernel: Kernel | None = None):
@@ -133,8 +132,8 @@ def _torch_linear(rows: Float[Tensor, "R D"], weight: Int8Weight, bias: Tensor |
 def _sums(rows: Float[Tensor, "R D"], whole: Int8[Tensor, "E D"]) -> Float[Tensor, "R E"]:
     """W8 q on any device: by a product of whole numbers on a CPU that has one worth using, else in fp32.
 
-    In fp32 few columns are taken at a time, so that no sum can be rounded; the weights are made fp32 at each call, which
-    saves memory and takes longer than a model in fp32.
+    In fp32 few columns are taken at a time, so that no sum can be rounded; the weights are made fp32 at each call,
+    which saves memory and takes longer than a model in fp32.
     """
     wide = rows.shape[1] > 1  # torch's product of whole numbers misreads the layout of a single column
     if wide and rows.device.type == "cpu" and _whole_products_pay():
@@ -207,7 +206,7 @@ def _packed_limit() -> int | None:
 
 @cache
 def _whole_products_pay() -> bool:
-    """Whether torch's product of whole numbers is exact on this processor, and faster than fp32: some builds only define it.
+    """Whether torch's product of whole numbers is exact here and faster than fp32: some builds only define it.
 
     Both give the same sums, so that this decides over time alone.
     """

@@ -17,8 +17,8 @@ from weft.core.rules import Rule
 from weft.core.scope import Scope, Shape
 from weft.core.scores import ScoreOf
 
-# On a CPU three plain operations (matmul, softmax, matmul) beat the fused kernel in two cases: training with few scores a
-# head, and reading a long past with one query.
+# On a CPU three plain operations (matmul, softmax, matmul) beat the fused kernel in two cases: training with few scores
+# a head, and reading a long past with one query.
 PLAIN_SCORES_BF16, PLAIN_SCORES_FP32 = (
     256 * 256,
     32 * 32,
@@ -58,7 +58,7 @@ def without_padding(
 ) -> tuple[Float[Tensor, "B H Q e"], Float[Tensor, "B H Q K"] | None]:
     """What `read` gives for neighbouring rows with the same padding at a time, cut to their real tokens.
 
-    The sums of a row then have one order, whatever rows stand beside it. The weights are known where there is no padding.
+    The sums of a row then have one order, whatever rows stand beside it. Weights are returned only without padding.
     """
     groups = scope.apart()
     if groups is None:
@@ -151,7 +151,7 @@ def fused(
     factor: float,
     bias: BiasOf | None,
 ) -> Float[Tensor, "B H Q e"]:
-    """Torch's scaled_dot_product_attention, with its causal flag instead of a mask where the scope is causal and there is no bias."""
+    """Torch's scaled_dot_product_attention; where the scope is causal, without a bias, by its flag and no mask."""
     causal = shape is Shape.CAUSAL and bias is None
     added = None if causal else additive(scope, shape, rules, bias, q)
     shared = k.shape[1] != q.shape[1]

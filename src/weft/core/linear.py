@@ -20,9 +20,9 @@ def linear(
 ) -> Float[Tensor, "*lead E"]:
     """W x + b; in use, few rows in bf16 get the sums that they would get among many.
 
-    For one row, and for small products, torch has kernels that add in another order, and bf16 makes a step of 0.4 % of the
-    last digit. So few rows get rows of zeros beside them. Rows that do not lie one behind the other are copied first:
-    otherwise the offsets would be added after rounding, and a single row always lies so.
+    For one row, and for small products, torch has kernels that add in another order, and bf16 makes a step of 0.4 % of
+    the last digit. So few rows get rows of zeros beside them. Rows that do not lie one behind the other are copied
+    first: otherwise the offsets would be added after rounding, and a single row always lies so.
     """
     if x.dtype is not torch.bfloat16 or torch.is_grad_enabled():
         return F.linear(x, weight, bias)
@@ -77,7 +77,7 @@ class Gpt2Init(Init):
 
 
 class SilentInit(Init):
-    """Maps that write to the stream start at zero, so that every block starts as the identity; others at gain/sqrt(D)."""
+    """Maps that write to the stream start at zero, so every block starts as the identity; others at gain/sqrt(D)."""
 
     class Config(Init.Config):
         """Learns fastest in weft's measurements of time to loss."""
@@ -114,7 +114,7 @@ class XavierInit(Init):
 
 
 class SineInit(Init):
-    """Uniform within sqrt(6 / D) / omega: what sines of omega (W x + b) need to keep their spread (Sitzmann et al., 2020)."""
+    """Uniform within sqrt(6 / D) / omega: sines of omega (W x + b) keep their spread (Sitzmann et al., 2020)."""
 
     class Config(Init.Config):
         """`omega` is the frequency of the layers."""

@@ -34,15 +34,15 @@ class Mixer(Part, nn.Module):
 class Average(Mixer):
     """W mean(x over the readable tokens): the plainest linear combination of tokens, as in DeepSets.
 
-    Along edges it is the step of a graph convolution; where edges have weights, the mean goes by them. Several steps with
-    a share `a` of the start, y <- (1 - a) mean(y) + a x, are personalised PageRank (Gasteiger et al., 2019).
+    Along edges it is the step of a graph convolution; where edges have weights, the mean goes by them. Several steps
+    with a share `a` of the start, y <- (1 - a) mean(y) + a x, are personalised PageRank (Gasteiger et al., 2019).
     """
 
     class Config(Mixer.Config):
         """`rules` limit what is averaged; `weight` is the relation that holds the weight of each pair, above 0.
 
-        Without `mapped` there is no W: the mean itself. Means are taken `steps` times, one of the other; each time a share
-        `teleport` of the token's own content is put back.
+        Without `mapped` there is no W: the mean itself. Means are taken `steps` times, one of the other; each time a
+        share `teleport` of the token's own content is put back.
         """
 
         rules: tuple[Rule, ...] = ()

@@ -1,4 +1,4 @@
-"""Operators of training in native code, with their gradients. Whoever calls them asks `ready` first and has torch's way at hand.
+"""Operators of training in native code, with their gradients. Callers ask `ready` first, and can do it in torch too.
 
 They compute in fp32 on CPUs. Threads are those of torch, and their number changes no digit.
 """
@@ -76,7 +76,7 @@ def _differentiable(
     return tuple(next(found) if t.requires_grad else None for t in inputs)
 
 
-class _ReluSquared(torch.autograd.Function):
+class _NativeReluSquared(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         y = torch.empty_like(x)
@@ -97,7 +97,7 @@ class _ReluSquared(torch.autograd.Function):
 
 def relu_squared(x: Tensor) -> Tensor:
     """max(x, 0)^2. What it gives is all that its gradient needs, and the layer behind keeps that anyway."""
-    return _ReluSquared.apply(x)
+    return _NativeReluSquared.apply(x)
 
 
 class _Norm(torch.autograd.Function):
@@ -151,7 +151,7 @@ def _shifted(x: Tensor, mix: Tensor, eps: float) -> Tensor:
 
 
 def shift(x: Float[Tensor, "B N D"], mix: Float[Tensor, "D"], eps: float = NO_NORM) -> Float[Tensor, "B N D"]:
-    """N + mix (n_previous - n) along whole lines, where n is x, or its layer norm with `eps`; ahead of the first stands zero."""
+    """N + mix (n_previous - n) along whole lines; n is x, or its layer norm with `eps`; before the first is zero."""
     return _Shift.apply(x, mix, eps)
 
 
@@ -227,6 +227,6 @@ def read(
 ) -> Float[Tensor, "B N D"]:
     """Attention within whole lines: each query reads all tokens, or those up to its own where `causal`.
 
-    `qkv` holds the queries, keys and values of all heads. Queries and keys are normalised (where `eps` is not `NO_NORM`) and turned.
+    `qkv` holds all heads. Queries and keys are normalised, unless `eps` is `NO_NORM`, and turned.
     """
     return _Read.apply(qkv, cos, sin, how)

@@ -47,7 +47,7 @@ class Reading:
         return kernels.weigh(self.q, self.k, self.scope, rules=attention.rules, score=score, bias=self.bias)
 
     def edge_weights(self) -> "tuple[EdgeList, Float[Tensor, 'E H']] | None":
-        """The edges that were read along and the weights on them; None where tokens read otherwise than along a list."""
+        """The edges that were read along, and their weights; None where tokens read otherwise than along a list."""
         attention, scope, bias = self.attention, self.scope, self.bias
         edges, factor = scope.edges(attention.rules), attention.score.factor
         if edges is None or factor is None:

@@ -49,8 +49,8 @@ class Recurrent(Mixer):
     class Config(Mixer.Config):
         """`read` gives each step a context from a memory: `Attention`, `Last` or `FirstState`.
 
-        `start` is the vector of the memory that the first state is made of. A context by attention may have a `gate`; with
-        an `output` a step gives more than its state.
+        `start` is the vector of the memory that the first state is made of. A context by attention may have a `gate`;
+        with an `output` a step gives more than its state.
         """
 
         read: Mixer.Config | None = None
@@ -145,7 +145,7 @@ class Recurrent(Mixer):
         return states if self.output is None else self.output(x, states, torch.stack(contexts, 1)), state
 
     def whole(self, x: Tensor, state: State, *, kept: bool = False) -> tuple[Tensor, State]:
-        """`stepwise` for all tokens at once, by a faster kernel where there is one; `kept` says that more steps follow."""
+        """`stepwise` for all tokens at once, by a faster kernel where there is one; `kept`: more steps follow."""
         return self.stepwise(x, state, Pass(Tokens.line(x)), None)
 
     def without_padding(self, x: Tensor, state: State, tokens: Tokens, *, kept: bool) -> tuple[Tensor, State]:
@@ -202,8 +202,8 @@ class Lstm(Recurrent):
     def whole(self, x: Tensor, state: State, *, kept: bool = False) -> tuple[Tensor, State]:
         """Torch's fused LSTM on the same weights, where they are plain.
 
-        For one row alone it adds in another order than for several: in bf16, where that shows, the row is computed twice.
-        It also packs its weights at each call, which takes longer than the equations of a single step of decoding in bf16.
+        For one row alone it adds in another order than for several: in bf16, where that shows, the row is computed
+        twice. It packs its weights at each call, which takes longer than the equations of one decoding step in bf16.
         """
         rows, rowwise = len(x), isinstance(self.x, RowwiseLinear)
         if not self.fused or (rowwise and kept and x.shape[1] == 1):

@@ -290,7 +290,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Apart:
-    """Neighbouring rows with the same padding: which rows, which of their queries and keys are real, and their scope."""
+    """Neighbouring rows with the same padding: the rows, their real queries and keys, and the scope of these."""
 
     rows: slice
     queries: slice
@@ -338,7 +338,7 @@ class Pass:
         bias: Bias | None = None,
         distances: Distances | None = None,
     ):
-        """`seen` are all tokens read so far, these included, when a cache holds earlier ones; the rest is the trunk's."""
+        """`seen` are all tokens read so far, these included, if a cache holds earlier ones; the rest is the trunk's."""
         self.tokens = tokens
         self.own = Scope(tokens, tokens if seen is None else seen, ranked=True, bias=bias, distances=distances)
         self.memory = memory

@@ -87,7 +87,7 @@ class Capped(Score):
     """cap * tanh(score(q, k) / cap): any score, kept within +-cap smoothly (Gemma 2; Bello et al., 2017)."""
 
     class Config(Score.Config):
-        """`score` is the score that is kept within +-`cap`. No fused kernel computes it: the weights are written out."""
+        """`score` is the score that is kept within +-`cap`. No fused kernel computes it: weights are written out."""
 
         score: Score.Config = Dot.Config()
         cap: float = 50.0

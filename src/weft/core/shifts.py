@@ -68,7 +68,7 @@ class TokenShift(Neighbours):
 
 
 class NeighbourShift(Neighbours):
-    """x + m * (x_previous - x) + n * (x_next - x): a learned mix with the tokens on both sides, for streams read both ways.
+    """x + m * (x_previous - x) + n * (x_next - x): a learned mix with both neighbours, for streams read both ways.
 
     Where there is no such neighbour, or it may not be read, zero stands in its place.
     """

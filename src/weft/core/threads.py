@@ -32,9 +32,9 @@ def one_thread() -> Iterator[None]:
 def suited_threads(model: nn.Module, *, small: int) -> Iterator[None]:
     """One thread while computing with a model of fewer than `small` weights in matrices, all threads otherwise.
 
-    Tables are no matrices: their rows are read, not multiplied. The rule depends on the model alone, so that the same run
-    always computes in the same order. A user who sets OMP_NUM_THREADS overrides it. `each_on_one_thread` may still use
-    the threads that are left idle here.
+    Tables are no matrices: their rows are read, not multiplied. The rule depends on the model alone, so that the same
+    run always computes in the same order. A user who sets OMP_NUM_THREADS overrides it. `each_on_one_thread` may still
+    use the threads that are left idle here.
     """
     weights = sum(m.weight.numel() for m in model.modules() if isinstance(m, nn.Linear | Adapted))
     before = torch.get_num_threads()

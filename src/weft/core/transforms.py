@@ -57,8 +57,8 @@ def _gelu_tanh(x: Tensor) -> Tensor:
     return inner.tanh_().add_(1).mul_(x).mul_(0.5)
 
 
-# torch's own versions of these compute the last numbers of a tensor by another formula than the others, so that the last
-# digit depends on what stands beside; its exp and tanh do not
+# torch's own versions of these compute the last numbers of a tensor by another formula than the others, so that the
+# last digit depends on what stands beside; its exp and tanh do not
 SAME_AT_EVERY_PLACE: dict[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]] = {
     ACTIVATIONS["silu"]: _silu,
     ACTIVATIONS["gelu_tanh"]: _gelu_tanh,
@@ -95,7 +95,7 @@ class Layer(Transform):
     """act(omega (W x + b)): one layer of a perceptron. With sines, a layer of SIREN (Sitzmann et al., 2020)."""
 
     class Config(Transform.Config):
-        """`omega` is the frequency of sines: SIREN's weights are that many times smaller, and learn that much faster."""
+        """`omega` is the frequency of sines: SIREN's weights are `omega` times smaller, and learn faster by it."""
 
         activation: Activation = "relu"
         omega: float = 1.0

@@ -29,12 +29,12 @@ class Trunk(Part, nn.Module):
     """tokens -> block 1 ... block M -> norm (where the wiring leaves the stream without one)."""
 
     class Config(BaseConfig):
-        """`depth` copies of `block`, or the listed `blocks` in their order, where they differ. A depth of 0 needs neither.
+        """`depth` copies of `block`, or the listed `blocks` in their order. A depth of 0 needs neither.
 
-        All blocks are gone through `passes` times with the same weights (Lan et al., 2020). `bias` is one bias on scores
-        for the whole trunk, used by every attention within the stream that has no bias itself (Raffel et al., 2020).
-        `distances` are the vectors of distances for scores that are `Disentangled`, the same in all layers.
-        A `memory` is read across by the blocks, or is a prefix of the line. With `adapters` nothing else in the trunk learns.
+        All blocks are gone through `passes` times with the same weights (Lan et al., 2020). `bias` is one bias on
+        scores for every attention within the stream that has no bias itself (Raffel et al., 2020). `distances` are the
+        vectors of distances for scores that are `Disentangled`, the same in all layers. A `memory` is read across by
+        the blocks, or is a prefix of the line. With `adapters` nothing else in the trunk learns.
         """
 
         depth: int = 1
@@ -113,7 +113,7 @@ class Trunk(Part, nn.Module):
     def states(
         self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None
     ) -> Iterator[Float[Tensor, "B N D"]]:
-        """The content ahead of the first block and after each of them, computed one after another as they are asked for."""
+        """The content ahead of the first block and after each block, computed one by one as they are asked for."""
         line = tokens = tokens.padding_zeroed()
         if memory is not None:
             memory = memory.padding_zeroed()

@@ -50,7 +50,7 @@ def recognise(sources: Sequence[str]) -> tuple[Card, str]:
 
 
 def judge(survey: Survey) -> dict[str, Judgement]:
-    """What the reader of each task says of the data, by the task's name: weft's own tasks, and plug-ins where these do not claim it."""
+    """What each task's reader says of the data, by task: weft's own, and plug-ins' where none of these claims it."""
     judged = _judged(CARDS, survey)
     if surest(survey, judged) is None and all(found.level != "sure" for found in judged.values()):
         judged |= {
@@ -229,8 +229,8 @@ def _no_task(table: Table | None) -> str:
     if table is not None and (hint := separator_hint(table)):
         return hint
     return (
-        "no task of weft's learns from such columns alone: a text with its label, a sentence with its translation, or a "
-        "picture with its class or caption in each row is needed"
+        "no task of weft's learns from such columns alone: a text with its label, a sentence with its translation, or "
+        "a picture with its class or caption in each row is needed"
     )
 
 
@@ -250,7 +250,8 @@ def separator_hint(table: Table) -> str:
                 return f"its columns seem to be separated by {word}; write them with tabs: {command} > {new}"
     if not table.even:
         return (
-            f"its rows have different numbers of columns, so that a column cannot be told from the next: `weft check {name}` "
-            'lists them; a separator inside a text needs quotes around the text, as in "one, two"'
+            "its rows have different numbers of columns, so that a column cannot be told from the next: "
+            f"`weft check {name}` lists them; "
+            'a separator inside a text needs quotes around the text, as in "one, two"'
         )
     return ""

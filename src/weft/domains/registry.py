@@ -1,8 +1,8 @@
 """The tasks in plain words: weft's own, then those of installed plug-ins. Imports no torch.
 
-A task itself, and the reader of its data, are imported when they are first used. A plug-in is an entry point of the group
-`weft.domains` that names a module of cards: one that ends with a tuple `CARDS`, as weft's own do. Plug-ins are looked for
-once, and only for a name or files that no task of weft's claims, or for a list.
+A task itself, and the reader of its data, are imported when they are first used. A plug-in is an entry point of the
+group `weft.domains` that names a module of cards: one that ends with a tuple `CARDS`, as weft's own do. Plug-ins are
+looked for once, and only for a name or files that no task of weft's claims, or for a list.
 """
 
 import sys
@@ -64,10 +64,10 @@ def card_of(config: Mapping[str, Any], where: str) -> Card | None:
 
 
 def task_of(config: Mapping[str, Any], where: str) -> "Task[Any, Any, Any] | None":
-    """The task that a config.json names, imported, so that its codecs, settings and model can be read; None without one.
+    """The task that a config.json names, imported, so that its codecs, settings and model can be read; or None.
 
-    Codecs may be of other tasks: those of an imported model that no task uses, or of a model of pictures that came with a
-    tokenizer. Then all tasks of weft's are imported.
+    Codecs may be of other tasks: those of an imported model that no task uses, or of a model of pictures that came with
+    a tokenizer. Then all tasks of weft's are imported.
     """
     card = card_of(config, where)
     task = None if card is None else _imported(card, where)

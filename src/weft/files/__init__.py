@@ -1,31 +1,34 @@
-"""Files.
+"""Files: how people's files are found, opened and understood, whatever they are for. No torch.
 
-arrays         Arrays out of .npz and .npy files, without pickle and within bounds
-bad_rows       Rows and pictures that cannot be used
-bounds         How far data may lead
-class_folders  Folders of text files in which the folder around a file names its class
-columns        The columns of a table and what their values look like
-dataset        Dataset
-decoding       Opening a file of text and decoding it
-documents      Whole documents to translate
-endings        Endings of files that hold one kind of data and nothing else, so that no other reader takes them for its own
-finding        Finding users' files
-foreign        Formats that people have and weft does not read
-foreign_text   Formats that are text, yet no text to read
-grid_formats   Which files hold fields
-held_out       The one rule by which some rows are held out
-json_lines     Numbered lines, and lines of strict JSON
-json_values    Files that are one value of strict JSON, as annotations of pictures often are
-known_roles    The roles that columns of users' tables have
-labels         Labels as people write them
-languages      Names of languages, and of the two sides of a translation, as people write them
-mailboxes      Mails of a mailbox file (.mbox) as texts
-pictures       a folder
-po             Gettext .po files
-roles          Which column of a table is which, and whether its first row names them
-survey         A survey of the sources that a user names
-tables         Tables
-ways           How files are read, as the user asks before anything else is known
-workbooks      The rows of table files that are not text
-writing        What is made for a user, written where the user says
+What is in them:
+survey         what the named sources are: made once, asked by every reader
+dataset        Dataset (rows to train on, rows held out, fingerprint) and Reader (makes one from files)
+held_out       the one rule by which rows are held out
+bad_rows       rows that cannot be used: refused, or left out and counted, up to a bound
+labels         whether labels are classes or numbers, and their order
+languages      names of languages as people write them
+
+Finding and opening:
+finding        names, folders and patterns become files
+endings        endings that hold one kind of data and nothing else
+ways           what may be opened and how text is decoded, as the user asks
+bounds         links and paths that lead out of the named folders are not followed
+decoding       files of text, in any encoding or wrapping
+foreign        formats that are not read, each with a command that converts it; foreign_text those that are text
+writing        what is made for a user, as a file or a zarr store, whole or not at all
+
+Kinds of files:
+tables         rows of .csv, .tsv, .jsonl, .json, .xlsx and .parquet; workbooks opens the last two
+columns        what the columns of a table look like
+roles          which column is which: by the user's word, by name, or by content; known_roles lists the usual names.
+               A reader says which it took; where that is not sure it lists the columns
+json_lines     lines of strict JSON
+json_values    files that are one value of JSON
+arrays         .npz and .npy, without pickle
+class_folders  text files in folders that name their class
+documents      .txt, .srt and .po to translate, put together again byte for byte
+po             Gettext's syntax
+mailboxes      mails as texts
+grid_formats   which files hold fields
+pictures       pictures in files and archives
 """

@@ -1,8 +1,8 @@
 """Rows and pictures that cannot be used: refused, or left out, listed and counted up to a bound. The one policy.
 
 `skip` is how many may be bad: a whole number, or a share of all from 0.0 to 1.0. Where nobody says, no row of a table
-may be bad, since a bad row there often means that columns are shifted; of pictures one in a hundred may, and always one,
-since collections of files are rarely without a broken one.
+may be bad, since a bad row there often means that columns are shifted; of pictures one in a hundred may, and always
+one, since collections of files are rarely without a broken one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from weft.errors import ConfigError, DataError
 
 LISTED = 100  # bad rows that are recorded one by one
 NAMED = 10  # bad pictures named in an error
-SHARE = 0.01  # of pictures that may be bad if nobody says otherwise
+SHARE = 0.01  # of pictures that may be bad, by default
 
 Skip = int | float | None
 Reasons = list[tuple[str, str]]  # (where, what is wrong)
@@ -46,7 +46,7 @@ class BadRows:
         self.first: list[DataError] = []
 
     def take(self, error: DataError, *, gap: bool = False) -> None:
-        """Count a bad row, or raise where no more may be skipped. A `gap`, a cell left empty, is no fault where nobody set a bound."""
+        """Count a bad row, or raise where no more may be skipped. A `gap`, an empty cell, is none without a bound."""
         self.count += 1
         if self.skip is None and not gap:
             fix = f"{error.fix}; or leave out up to 100 bad rows: --set skip=100"

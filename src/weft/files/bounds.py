@@ -1,4 +1,4 @@
-"""How far data may lead: a link or a path that leaves the folder a user named is not followed, unless the user allows it.
+"""How far data may lead: links and paths out of the folder that a user named are followed only where allowed.
 
 Whoever sends a folder or a table may put a link or a path into it that leads to other files of the reader's.
 """
@@ -15,7 +15,7 @@ _allowed: ContextVar[bool] = ContextVar("outside", default=False)
 
 
 def is_true(said: bool | str | None) -> bool:
-    """Whether a setting is on, as it is given in Python or in words; it is asked before the task's settings are known."""
+    """Whether a setting is on, given in Python or in words; asked before the task's settings are known."""
     return said is True or said == "true"
 
 

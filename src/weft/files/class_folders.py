@@ -1,4 +1,4 @@
-"""Folders of text files in which the folder around a file names its class. Knows paths; refuses to know labels' meanings."""
+"""Folders of text files in which the folder around a file names its class. Knows paths, not what labels mean."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -11,8 +11,8 @@ from weft.files.survey import NO, Judgement, Surveyed
 
 TRAIN, HELD = ("train", "training"), ("test", "val", "valid", "validation", "dev")
 LAYOUT = (
-    "put the texts of each class into a folder of its name, as in mails/spam/1.txt and mails/wanted/1.txt, and name the "
-    "folder above them; or name a .csv file with the columns text and label"
+    "put the texts of each class into a folder of its name, as in mails/spam/1.txt and mails/wanted/1.txt, and name "
+    "the folder above them; or name a .csv file with the columns text and label"
 )
 SHORT = 20_000  # bytes of a typical text; a folder of longer ones is more likely a library than a set of classes
 LOOK = 2000  # files of a class that are looked at

@@ -11,7 +11,7 @@ from statistics import median
 from weft.files.decoding import shown
 from weft.files.pictures.formats import named_as_picture
 
-LONGEST_LABEL = 60  # characters of a label that nobody named as one
+LONGEST_LABEL = 60  # characters of a label in a column of another name
 NEARLY_ALL = 0.9  # of the values of a column must look alike
 PREFIX = 20  # characters; values that all begin with as many equal ones are codes or credits, not texts
 LISTED = 20  # columns that a message lists
@@ -76,7 +76,7 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        """Nearly all are numbers, some with fractions: whole ones that never repeat are more likely to count the rows."""
+        """Nearly all are numbers, some with fractions: whole ones alone probably count the rows."""
         most = bool(self.values) and len(self.numbers) >= NEARLY_ALL * len(self.values)
         return most and not all(value.is_integer() for value in self.numbers)
 

@@ -21,9 +21,9 @@ D = TypeVar("D", bound="Dataset[Any, Any]")
 class Dataset(Generic[T, H]):
     """What was read.
 
-    `rule` says how held-out rows were chosen: in short up to the first colon or bracket, in full behind it. `described` names the data in
-    a sentence; `notes` are lines for people, the first with the amount; `skipped` lists what was left out and why;
-    `amounts` are counts for config.json.
+    `rule` says how held-out rows were chosen: in short up to the first colon or bracket, in full behind it. `described`
+    names the data in a sentence; `notes` are lines for people, the first with the amount; `skipped` lists what was left
+    out and why; `amounts` are counts for config.json.
     """
 
     train: T
@@ -53,8 +53,8 @@ class Reader(ABC, Generic[D]):
     """Reads one kind of data.
 
     `sample` names a run on the data that ships with weft. `roles` are what columns of its tables are for. `leaves_out`
-    says whether bad rows may be left out, as the setting skip allows. `overrules` are readers of more general data: what
-    they judge in general gives way where this one is sure, and all that they judge where it refuses a file.
+    says whether bad rows may be left out, as the setting skip allows. `overrules` are readers of more general data:
+    what they judge in general gives way where this one is sure, and all that they judge where it refuses a file.
     """
 
     sample: ClassVar[str]
@@ -67,7 +67,7 @@ class Reader(ABC, Generic[D]):
         return NO
 
     def refusal(self, source: Surveyed) -> DataError | None:
-        """The error for text that this reader knows, in a file that it does not take as it is; None where it knows nothing."""
+        """The error for text that this reader knows, in a file that it does not take as it is; or None."""
         return None
 
     @abstractmethod

@@ -217,7 +217,7 @@ def _binary(path: Path, head: bytes) -> DataError:
 
 
 def _not_utf8(path: Path, data: bytes, start: int, offset: int, line: int, plain: bool) -> DataError:
-    """The error for the byte at data[start]: data begins at an offset of the file, all before the byte is plain ASCII."""
+    """The error for the byte at data[start]: data begins at an offset of the file, all before the byte is ASCII."""
     wide = wide_encoding(data[:HEAD]) if offset == 0 else None
     if plain or wide:
         near = data[max(0, start - HEAD) : start + HEAD]

@@ -1,6 +1,6 @@
 """Finding users' files. Knows names, folders and patterns; refuses to know what the files mean.
 
-A file named by hand is taken or refused with an error; a file met in a folder or by a pattern is taken or listed with the
+A file named by hand is taken or refused with an error; one met in a folder or by a pattern is taken, or listed with a
 reason.
 """
 
@@ -24,7 +24,7 @@ FEW = 20  # names that can be listed in a message
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFiles:
     """Files to read, in order, and what was left out: (name, reason)."""
 
     paths: tuple[Path, ...]
@@ -43,7 +43,7 @@ def is_pattern(name: str | Path) -> bool:
 
 
 def require_data(sources: Iterable[str], where: str, command: str) -> None:
-    """Refuse to go on with data that was moved or deleted since a run was made; `command` is the one that takes it elsewhere."""
+    """Refuse to go on with data that was moved or deleted since a run was made; `command` names its new place."""
     for source in sources:
         if not is_pattern(source) and not os.path.exists(source):
             problem = f"the data that this run was trained on is no longer at {shown(Path(source))}"
@@ -58,7 +58,9 @@ def missing(path: Path) -> DataError:
     return DataError("no such file or folder", where=shown(path), fix=fix)
 
 
-def find(sources: Sequence[str | Path], endings: tuple[str, ...], *, text: bool = True, others: bool = False) -> Found:
+def find(
+    sources: Sequence[str | Path], endings: tuple[str, ...], *, text: bool = True, others: bool = False
+) -> FoundFiles:
     """The files that the sources stand for: a file, a folder with all below it, or a glob pattern.
 
     The order is that of the sources, and by name within a folder or pattern. A file is taken once, however often it is
@@ -70,7 +72,7 @@ def find(sources: Sequence[str | Path], endings: tuple[str, ...], *, text: bool 
     search = _Search(endings, text, others)
     for source in sources:
         search.source(source)
-    return Found(tuple(search.taken.values()), tuple(search.skipped))
+    return FoundFiles(tuple(search.taken.values()), tuple(search.skipped))
 
 
 class _Search:

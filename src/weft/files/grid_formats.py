@@ -1,4 +1,4 @@
-"""Which files hold fields: told by their endings and first bytes. Needs neither numpy nor the libraries that read them."""
+"""Which files hold fields, by their endings and first bytes. Needs neither numpy nor the libraries that read them."""
 
 import os
 from pathlib import Path

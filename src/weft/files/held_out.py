@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from weft.errors import ConfigError, DataError
 
-SHARE = 0.1  # of the data, held out where nobody says otherwise
+SHARE = 0.1  # of the data that is held out, by default
 
 T = TypeVar("T")
 H = TypeVar("H")
@@ -35,8 +35,8 @@ def held_digests(
     """The digests of what is held out, lowest first: about a share of the different ones, at least one and never all.
 
     With `groups`, a name for each digest, the share is taken of every group; a digest in several groups counts in the
-    first. With `most`, a digest is held out by its value alone (it is below the share of all values), up to that number,
-    so that data added later moves nothing from one side to the other. `what` names the rows in messages.
+    first. With `most`, a digest is held out by its value alone (it is below the share of all values), up to that
+    number, so that data added later moves nothing from one side to the other. `what` names the rows in messages.
     """
     if not 0 < share < 1 or (most is not None and most < 1):
         bound = "" if most is None else f" and at least 1, found {most}"

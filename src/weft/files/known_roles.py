@@ -75,7 +75,7 @@ PAIR = (SOURCE, TARGET)
 
 
 def _only_label(columns: Sequence[Column]) -> list[int]:
-    """The one column that can only be a label. Of two columns in all, the one with far fewer different values will do."""
+    """The one column that can only be a label. Of just two columns, the one with far fewer different values."""
     classes = sorted((column for column in columns if column.is_class), key=lambda column: column.distinct)
     numbers = [column for column in columns if column.is_number and not column.is_class]
     if len(classes) == 2 == len(columns) and classes[0].distinct * 4 <= classes[1].distinct:

@@ -1,4 +1,4 @@
-"""Labels as people write them: whether they are classes or numbers, and the order of classes. Knows strings; needs no torch."""
+"""Labels as people write them: whether they are classes or numbers, and the order of classes. Needs no torch."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Mails of a mailbox file (.mbox) as texts: the subject and the plain text of each. Refuses to know what they are for."""
+"""Mails of a mailbox file (.mbox) as texts: the subject and plain text of each. Refuses to know what they are for."""
 
 import email
 import email.policy

@@ -18,7 +18,7 @@ QUOTED = {ord(char): f"\\{name}" for name, char in PLAIN.items()}
 
 
 @dataclass
-class Entry:
+class PoMessage:
     """A message: its texts, its translations by number (0 where there is no plural), and where each of those stands."""
 
     line: int  # from 1, of its first keyword
@@ -46,7 +46,7 @@ class Entry:
         return {n: (self.id or "") if n == 0 and not only else self.plural for n in self.strings}
 
 
-def parse(lines: Sequence[str], name: str) -> list[Entry]:
+def parse(lines: Sequence[str], name: str) -> list[PoMessage]:
     """The entries of a file, given as lines without their newlines."""
     parser = _Parser(name)
     for number, line in enumerate(lines, 1):
@@ -55,7 +55,7 @@ def parse(lines: Sequence[str], name: str) -> list[Entry]:
     return parser.entries
 
 
-def facts(entries: Sequence[Entry]) -> dict[str, str]:
+def facts(entries: Sequence[PoMessage]) -> dict[str, str]:
     """What the header says: names in lower case, as in {"language": "fr"}."""
     text = next((e.strings.get(0, "") for e in entries if e.is_header and not e.obsolete), "")
     return {key.strip().lower(): value.strip() for key, _, value in (line.partition(":") for line in text.split("\n"))}
@@ -79,8 +79,8 @@ class _Parser:
 
     def __init__(self, name: str):
         self.name, self.number = name, 0
-        self.entries: list[Entry] = []
-        self.entry: Entry | None = None
+        self.entries: list[PoMessage] = []
+        self.entry: PoMessage | None = None
         self.open: str | int | None = None  # a field's name, or the number of a translation
         self.fuzzy = False
 
@@ -126,7 +126,7 @@ class _Parser:
             return
         if name == "msgctxt" or (name == "msgid" and (self.entry is None or self.entry.id is not None)):
             self.finish()
-            self.entry = Entry(self.number, obsolete, self.fuzzy)
+            self.entry = PoMessage(self.number, obsolete, self.fuzzy)
             self.fuzzy = False
         entry = self.entry
         if entry is None or (name not in ("msgctxt", "msgid") and entry.id is None):

@@ -23,9 +23,9 @@ NAME = re.compile(r"[^\W\d]\w*(?:[ .-]\w+){0,2}")
 class Role:
     """What a column is needed for.
 
-    `by_name` gives the places whose names say so, the best first, and `by_content` those that can be nothing else by what
-    they hold; `means` is what a name stands for, None where the role does not know it. Roles that are `last` are found
-    by content after the others, among the columns that are left.
+    `by_name` gives the places whose names say so, the best first, and `by_content` those that can be nothing else by
+    what they hold; `means` is what a name stands for, None where the role does not know it. Roles that are `last` are
+    found by content after the others, among the columns that are left.
     """
 
     name: str

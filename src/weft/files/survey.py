@@ -63,7 +63,7 @@ class Surveyed:
 
     @cached_property
     def kind(self) -> str:
-        """One of file, store (zarr), archive, folder, pattern and missing, or what else it is: a named pipe, a device."""
+        """One of file, store (zarr), archive, folder, pattern, missing, or what else it is: a named pipe, a device."""
         if not os.path.lexists(self.path):
             return "pattern" if is_pattern(self.path) else "missing"
         try:
@@ -92,7 +92,7 @@ class Surveyed:
             try:
                 starts = sorted(Path(*self.path.parts[:fixed]).glob("/".join(self.path.parts[fixed:])))
             except (ValueError, OSError):
-                return ()  # said aloud by the reader
+                return ()  # the reader raises the error
         return tuple(islice((file for start in starts for file in _below(start)), FILES))
 
     @cached_property
@@ -192,7 +192,7 @@ def _preview(path: Path) -> list[Table]:
 
 
 def _below(start: Path) -> Iterator[Path]:
-    """The regular files at a place and below it in order of name; hidden ones, runs, links in circles and out of it are left out."""
+    """The regular files at a place and below it, by name; without hidden ones, runs, links in circles or out of it."""
     entered, waiting = set[tuple[int, int]](), [start]
     while waiting:
         path = waiting.pop()

@@ -1,9 +1,9 @@
-"""Tables: the rows of .csv, .tsv, .jsonl, .json, .xlsx and .parquet files. Knows separators, quotes and headers; not meanings.
+"""Tables: rows of .csv, .tsv, .jsonl, .json, .xlsx and .parquet. Knows separators, quotes, headers; not meanings.
 
 In .tsv a quote is a character like any other and a row is a line. In .csv quotes are read strictly (RFC 4180): a quoted
 field may hold separators and newlines, and one that is not closed is refused rather than left to swallow the next rows.
-In .jsonl every line is an object, whose keys name the columns; the object in a field "translation" stands for the whole.
-A .json file is a table where it is a list of objects. Files of text may be packed by gzip.
+In .jsonl every line is an object, whose keys name the columns; the object in a field "translation" stands for the
+whole. A .json file is a table where it is a list of objects. Files of text may be packed by gzip.
 """
 
 import csv
@@ -72,13 +72,13 @@ class Table:
         columns = tuple(replace(c, name=name) for c, name in zip(self.columns, names, strict=True))
         return replace(self, columns=columns)
 
-    def choose(self, roles: Sequence[Role], asked: Sequence[str | None], *, fix: str, firm: bool = True) -> Choice:
-        """The column of each role. Names that were asked for of other data (not `firm`) count where a column has them."""
-        wanted = [name if firm or has_column(self.columns, name) else None for name in asked]
+    def choose(self, roles: Sequence[Role], asked: Sequence[str | None], *, fix: str, strict: bool = True) -> Choice:
+        """The column of each role. Without `strict`, a name in `asked` that no column has is ignored."""
+        wanted = [name if strict or has_column(self.columns, name) else None for name in asked]
         return choose(self.columns, roles, wanted, where=self.where(self.line), fix=fix)
 
     def rows(self) -> Iterator[Item]:
-        """All rows, once. One with more or fewer columns than the first is what is wrong with it; blank ones are empty."""
+        """All rows, once. One with another number of columns is an error, not raised; blank ones are empty."""
         size = len(self.columns)
         for item in self.items:
             if isinstance(item, DataError) or not item.cells or self.separator is None or len(item.cells) == size:
@@ -239,7 +239,7 @@ def _separator(path: Path, roles: Sequence[Role]) -> str:
         try:
             rows = [cells for _, cells in islice(read_cells(path, separator), FIRST) if cells]
         except DataError:
-            continue  # said aloud when the file is read
+            continue  # the error is raised when the file is read
         if rows and len(rows[0]) > 1 and names_columns(rows[0], roles):
             return separator
         if rows and len(rows[0]) > 1 and len({len(cells) for cells in rows}) == 1:

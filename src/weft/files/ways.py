@@ -8,7 +8,7 @@ from weft.files.bounds import is_true, outside_allowed
 from weft.files.decoding import reading_as
 
 
-def ways_of(settings: dict[str, Any]) -> dict[str, Any]:
+def read_options(settings: dict[str, Any]) -> dict[str, Any]:
     """Take the settings of reading out of all settings: `outside` and `encoding`."""
     return {"outside": is_true(settings.pop("outside", False)), "encoding": settings.pop("encoding", None)}
 

@@ -1,4 +1,4 @@
-"""What is made for a user, written where the user says: a file, or a zarr store as a folder. Each is there whole or not at all."""
+"""What is made for a user, as a file, or as a folder for a zarr store: whole or not at all."""
 
 import contextlib
 import io

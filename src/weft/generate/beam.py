@@ -1,8 +1,8 @@
 """Beam search: the best few of all continuations of each source, followed side by side.
 
 A hypothesis y of log-probability log p(y) is ranked by log p(y) / |y|^alpha, the end token counted: the ranking of the
-Hugging Face library, so that a model finds the same texts there. One hypothesis is the greedy search. Sources in a batch
-do not touch each other: one that is done leaves.
+Hugging Face library, so that a model finds the same texts there. One hypothesis is the greedy search. Sources in a
+batch do not touch each other: one that is done leaves.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,7 +22,7 @@ Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued
 
 
 class Beam(Config):
-    """The number of hypotheses followed, the weight of length, when to stop, the number of hypotheses returned, and ids never written."""
+    """How many hypotheses are followed and returned, the weight of length, when to stop, ids never written."""
 
     beam: int = 5
     length_penalty: float = 0.5
@@ -69,11 +69,11 @@ class BeamSearch:
     ):
         """`end` is the id that ends a target, or several of which any does.
 
-        `limits` are the most tokens of each source's target, the end not counted; `rules` say what may be written there.
-        `forced` tokens at the start of each target are given, and count in its length.
+        `limits` are the most tokens of each source's target, the end not counted; `rules` say what may be written
+        there. `forced` tokens at the start of each target are given, and count in its length.
 
-        A target is scored as if everything might be written: under a rule, `beam` as large as the number of targets that
-        it allows finds the best of them for certain.
+        A target is scored as if everything might be written: under a rule, `beam` as large as the number of targets
+        that it allows finds the best of them for certain.
         """
         self.ends = frozenset((end,) if isinstance(end, int) else end)
         self.limits, self.how, self.rules, self.forced = limits, how, rules, forced

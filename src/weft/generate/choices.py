@@ -1,4 +1,4 @@
-"""Rules of what a search may write next, and the simplest of them: `Choices`, some texts of which one is written. Knows ids alone."""
+"""Rules of what a search may write next, and the simplest: `Choices`, one of some texts. Knows ids alone."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -55,7 +55,7 @@ def limited(
     rules: Sequence[Rule] | None,
     never: Sequence[int] = (),
 ) -> Float[Tensor, "R V"]:
-    """Logits of rows, with minus infinity for tokens that may not follow what a row has written by its rule, or `never` come."""
+    """Logits of rows, with minus infinity for tokens that a row's rule forbids, and for those that `never` come."""
     if never:
         odd = next((id for id in never if not 0 <= id < logits.shape[1]), None)
         if odd is not None:

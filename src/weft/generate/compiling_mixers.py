@@ -21,7 +21,7 @@ from weft.position import Alibi, Bias, Buckets, Offsets
 class Setting:
     """What surrounds a mixer: the name of its block's slots, and the bias that all layers share.
 
-    `prefixed` says that a memory stands before the tokens; `counts` are the tokens' counts, by the name of the coordinate.
+    `prefixed`: a memory stands before the tokens. `counts` are the tokens' counts, by the name of the coordinate.
     """
 
     slots: str
@@ -158,8 +158,8 @@ def _score(p: Program, score: nn.Module) -> tuple[tuple[float, float], int]:
 def _bias(p: Program, bias: nn.Module | None) -> tuple[int, int, int, int]:
     """A bias on scores by distance, as native code reads it.
 
-    The largest distance with a bias of its own, and three addresses: ALiBi's slopes, the table of learned biases, and the
-    number of the table's row for each distance. What a bias does not have is 0.
+    The largest distance with a bias of its own, and three addresses: ALiBi's slopes, the table of learned biases, and
+    the number of the table's row for each distance. What a bias does not have is 0.
     """
     if bias is None:
         return 0, 0, 0, 0

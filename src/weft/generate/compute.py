@@ -29,7 +29,8 @@ class Compute(Config):
     precision: Literal["fp32", "bf16", "int8"] = "fp32"
 
     about: ClassVar[Mapping[str, str]] = {
-        "precision": "number format: fp32, bf16 or int8 (quantised), which always saves memory, and time on x86 processors"
+        "precision": "number format: fp32, bf16 or int8 (quantised), which always saves memory, and time on x86 "
+        "processors"
     }
 
 

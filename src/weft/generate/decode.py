@@ -72,12 +72,12 @@ def decode(
     rules: Sequence[Rule] | None = None,
     listen: Callable[[int], None] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The best targets of each source of ids, the best first; `limits` are the largest numbers of tokens of each target.
+    """The best targets of each source of ids, the best first; `limits` are the most tokens of each target.
 
-    A target ends at the id `end`, or at any of several. Targets go on from `opening`, which is not part of them; by default
-    from the first end. The ids `after` stand behind each source; by default the first end does. `rules` say what may be
-    written, one for each source.
-    Sources of like length are computed together; `listen` is called with the number of sources done.
+    A target ends at the id `end`, or at any of several. Targets go on from `opening`, which is not part of them; by
+    default from the first end. The ids `after` stand behind each source; by default the first end does. `rules` say
+    what may be written, one for each source. Sources of like length are computed together; `listen` is called with the
+    number of sources done.
     """
     ends = [end] if isinstance(end, int) else list(end)
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), limits[i]))

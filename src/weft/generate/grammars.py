@@ -1,4 +1,4 @@
-"""Texts that match a pattern or a JSON schema, as a rule of what a search may write next. The library llguidance computes it."""
+"""Texts that match a pattern or a JSON schema, as a rule of what a search may write next. Computed by llguidance."""
 
 import re
 from collections.abc import Sequence
@@ -106,7 +106,7 @@ class _Vocabulary:
         self._longest = max(map(len, self._ids), default=0)
 
     def __call__(self, text: str | bytes) -> list[int]:
-        """The ids of a text within another one: the longest token first. A tokenizer would put the space before a first word."""
+        """The ids of a text within another one: the longest token first, and no space before the first word."""
         left = text.encode() if isinstance(text, str) else text
         found = []
         while left:

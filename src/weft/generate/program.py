@@ -32,8 +32,8 @@ class Unknown(Exception):
 class Kept:
     """What a part keeps between steps: the name of its slots, the name in them, and the shape of a row.
 
-    It has a row for each row of the batch (in a `line` the second size is that of the places), was made once of the `memory`,
-    or is a `coordinate` of the memory's tokens, by its name. `part` is its number where several tensors have one name.
+    It has a row for each row of the batch (in a `line` the second size is that of the places), was made once of the
+    `memory`, or is a named `coordinate` of the memory's tokens. `part` is its number where several share a name.
     """
 
     slots: str
@@ -45,7 +45,7 @@ class Kept:
 
 
 class Program:
-    """The operations of a step; `kept` lists what they find at their slots, `width` is the number of floats for each token."""
+    """The operations of a step. `kept` lists what they find in their slots; `width` is the floats for each token."""
 
     def __init__(self) -> None:
         self.ops: list[Op] = []

@@ -1,8 +1,8 @@
 """Step programs kept with their models: made once, and made anew where a model is no longer as it was.
 
-A program holds addresses of weights, so it must never be used after one of them has moved. Before each use everything that
-stands in the modules is compared with what stood there: weights, buffers, parts, plain attributes, classes and hooks, all by
-identity, and where each weight is. Weights that change in place (training, `load_state_dict`) need no new program.
+A program holds addresses of weights, so it must never be used after one of them has moved. Before each use everything
+in the modules is compared with what stood there, by identity: weights and their addresses, buffers, parts, attributes,
+classes and hooks. Weights that change in place (training, `load_state_dict`) need no new program.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,8 @@ Whereabouts = list[tuple[int, torch.dtype, torch.Size, bool]]
 
 
 @dataclass(frozen=True)
-class Steps:
-    """How a model is stepped: its program (None: by its modules), whether it attends to what it has read, and whether
-    several rows may read one row of a memory.
-    """
+class StepMethod:
+    """How a model is stepped: its program (None: by its modules), whether it attends, whether rows share a memory."""
 
     program: Program | None
     attends: bool
@@ -37,7 +35,7 @@ class Steps:
 class _Kept:
     """The steps of a model, and the model as it was when they were found."""
 
-    def __init__(self, model: Stream, steps: Steps, program: Program):
+    def __init__(self, model: Stream, steps: StepMethod, program: Program):
         self.steps, self.tensors = steps, program.tensors
         self.modules = list(model.modules())[1:]  # all but the model, which lives no longer for being known here
         self.contents, self.whereabouts = _contents(model, self.modules), _whereabouts(self.tensors)
@@ -52,7 +50,7 @@ class _Kept:
 _kept: "WeakKeyDictionary[Stream, _Kept]" = WeakKeyDictionary()
 
 
-def steps_of(model: Stream) -> Steps:
+def steps_of(model: Stream) -> StepMethod:
     """How the model is stepped; what was found before is used again where the model is as it was."""
     kept = _kept.get(model)
     if kept is not None and library() is not None and kept.fits(model):
@@ -60,7 +58,7 @@ def steps_of(model: Stream) -> Steps:
     _kept.pop(model, None)
     mixers = [module for module in model.modules() if isinstance(module, Mixer)]
     program = step_program(model)
-    steps = Steps(
+    steps = StepMethod(
         program,
         attends=any(isinstance(mixer, Attention) and not mixer.cross for mixer in mixers),
         memory_shareable=all(mixer.memory_shareable for mixer in mixers if mixer.cross),
@@ -71,7 +69,7 @@ def steps_of(model: Stream) -> Steps:
 
 
 def step_program(model: Stream) -> Program | None:
-    """The model's step as a program for native code; None without a library, or where native code does not know a part."""
+    """The model's step as a program for native code; None without a library, or where it does not know a part."""
     if library() is None:
         return None
     try:

@@ -26,8 +26,7 @@ Listener = Callable[[int, str], None]
 class Move:
     """How a search goes on: `tokens` are read after the rows `rows`, which read the rows `memory` of a memory.
 
-    What is None stays as it is. `onward` may write further tokens itself, from the logits of the next, and returns those
-    of the token after them.
+    None changes nothing. `onward` may write further tokens from the next logits; it returns the logits after them.
     """
 
     tokens: Tensor
@@ -164,7 +163,7 @@ class Drawing:
         return Move(chosen[keep], keep, onward=onward)
 
     def _hear(self, tokens: Tensor) -> None:
-        """Give the rows that go on their next tokens, (rows, tokens); a row that ends does not take the rest of them."""
+        """Give the rows that go on their next tokens, (rows, tokens); a row that ends takes none after its end."""
         for i, new in zip(self.going, tokens.tolist(), strict=True):
             row = self.rows[i]
             for token in new:
@@ -175,7 +174,7 @@ class Drawing:
                 self.listen(i, text)
 
     def _onward(self, session: Session, logits: Tensor) -> Tensor:
-        """Write in native code where nothing has to be decided between two tokens; the last token is left to `advance`."""
+        """Write in native code where nothing is decided between two tokens; the last token is left to `advance`."""
         ends = torch.tensor(sorted(self.rows[0].ends), dtype=torch.long)  # of all rows alike
         while self.going:
             check_stop()

@@ -14,7 +14,7 @@ from weft.models.stream import Stream
 from weft.native import library
 from weft.tokens import Tokens
 
-MOST_NATIVE_TOKENS = 64  # of prompts, above which the products of a library are faster than those of weft's kernels
+MOST_NATIVE_TOKENS = 64  # longer prompts are read faster by torch's products than by weft's kernels
 MOST_AHEAD = 32  # tokens that are written at once
 PRODUCTS_AHEAD = 64_000_000  # multiplications that are done at once: some milliseconds
 
@@ -71,7 +71,7 @@ class Session:
 
     @torch.inference_mode()
     def ahead(self) -> int:
-        """How many tokens `write` may write at once: 0 where steps are not native, or where one takes long by itself."""
+        """How many tokens `write` may write at once: 0 where steps are not native, or where one step takes long."""
         if not self._may_be_native() or self.program is None:
             return 0
         room = MOST_AHEAD if self.window is None else self.window - max(map(len, self.rows))
@@ -83,8 +83,8 @@ class Session:
     ) -> Int[Tensor, "B M"]:
         """Draw a token of each row, read it, and so on up to N <= `ahead()` times, in one call of native code.
 
-        `logits` are those after the last step; those of the token that follows take their place. Rows that have ended go on
-        until all have: then fewer than N tokens are returned, and the last of them was not read.
+        `logits` are those after the last step; those of the token that follows take their place. Rows that have ended
+        go on until all have: then fewer than N tokens are returned, and the last of them was not read.
         """
         tokens = self._bound().write(logits, how, chances, ends).T
         for row, new in zip(self.rows, tokens.tolist(), strict=True):

@@ -110,8 +110,7 @@ class NativeSteps:
     ) -> Int[Tensor, "M B"]:
         """Draw and read up to N tokens of each row in one call: fewer where all rows have written an end before.
 
-        `logits` are those of the first token, and afterwards those of the token that follows the last. Where all rows have
-        ended, the last token was not read.
+        `logits` are those of the first token, and then of the one after the last, which is not read if all rows ended.
         """
         at, (count, rows) = self.batch, chances.shape
         if at.fresh != 1:

@@ -9,13 +9,13 @@ from collections import deque
 from weft.core.threads import allowed_threads
 
 SMALL_STEP = 500_000  # multiplications of all rows together, below which one thread computes a step
-LARGE_STEP = 10_000_000  # multiplications of a row, from which all threads do; trials between
-TRIALS = 3  # of each number of threads at first; the best of the latest counts
+LARGE_STEP = 10_000_000  # multiplications of a row, from which all threads compute it; trials decide between
+TRIALS = 3  # each number of threads is tried this often at first; the best of its latest times counts
 FIRST_PAUSE, LONGEST_PAUSE = 16, 1024  # turns until the slower number of threads is tried again
 
 
 class ThreadChoice:
-    """The times of multiplications by different numbers of threads, in steps of about one size, and which number is next."""
+    """How long a multiplication took by number of threads, in steps of about one size; gives the number to use next."""
 
     def __init__(self, *choices: int):
         self.times: dict[int, deque[float]] = {threads: deque(maxlen=TRIALS) for threads in choices}

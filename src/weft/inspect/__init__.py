@@ -1,1 +1,14 @@
-"""Opening models up: pictures and pages of what they learned and how they got there."""
+"""Opening models up: pictures and pages of what they read, and how they learned. Knows numbers and how to draw them;
+refuses to know tasks and files.
+
+    views                     View, a model's answer, the choice of a layer and head, pages
+    figures, fonts, films     colours, sheets and bytes of pictures; fonts for any script; animated GIFs
+    sheets, curves            sheets of pictures; loss curves and charts
+    alignment, matrix         how much each target word read of each source word: the data; the picture
+    steps, steps_table        attention step by step, in float64: the numbers; their table
+    token_steps               the steps of one token of any model, by name
+    maps, rollout             maps over a picture; attention through all layers
+    saliency, occlusion       what an answer depends on: by gradient; by painting parts over
+    confusion, calibration    which class was found for which; how often a model is right when it is sure
+    nearest                   the words nearest to a word in a space of vectors
+"""

@@ -99,7 +99,7 @@ def _words(text: str, labels: Sequence[str], spans: Spans, cut: Cut) -> list[_Wo
     """The pieces of a text put together by words, in the order of the pieces; no piece and no word is lost.
 
     A piece belongs to the word it has most characters of; white space alone to the word after it. A word of which no
-    piece has the most, such as the second of two signs in one piece, is shown together with the word that has its piece.
+    piece has the most, such as the second of two signs in one piece, is shown with the word that has its piece.
     """
     if labels and not spans:
         raise DataError("the pieces do not say which characters they cover", where="alignment", fix="give their spans")

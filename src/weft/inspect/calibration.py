@@ -13,7 +13,7 @@ MIN_SURE_ANSWERS = 10  # answers in a bin; with fewer its bar is pale, as chance
 
 
 def calibration(found: Reliability, *, format: Format = "png", title: str = "") -> bytes:
-    """A PNG or SVG: above, right answers by how sure the model was, against the line where both are equal; below, how many.
+    """A PNG or SVG: above, right answers by how sure the model was, and the line where both are equal; below, counts.
 
     What is missing to the line is red (too sure), what is beyond it green (not sure enough).
     """

@@ -47,7 +47,7 @@ def lines(
     bands: Bands | None = None,
     format: Format = "png",
 ) -> bytes:
-    """A chart of named lines of (x, y), such as accuracy by how much of the data was used; `log` spaces x by its logarithm.
+    """A chart of named lines of (x, y), such as accuracy by share of the data used; `log` spaces x by its logarithm.
 
     `bands` are (x, low, high) around the lines of the same names.
     """

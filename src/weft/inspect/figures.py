@@ -111,7 +111,7 @@ class Sheet:
 
 @contextmanager
 def sheet(format: Format) -> Iterator[Sheet]:
-    """A sheet to draw on, with settings of its own; what the user has set for matplotlib neither counts nor changes."""
+    """A sheet to draw on; the user's settings of matplotlib are neither used nor changed."""
     if format not in ("png", "svg"):
         raise ConfigError(f"expected png or svg, found {format!r}", where="format")
     from matplotlib import style
@@ -170,7 +170,7 @@ def writable(text: str) -> str:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Of signs without a font `fonts.missing_glyphs` speaks, once and in words."""
+    """Without matplotlib's warnings of missing signs: `fonts.missing_glyphs` reports them once."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield

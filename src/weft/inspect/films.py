@@ -13,7 +13,7 @@ WHITE = 255  # the last place of the palette is that of paper
 
 
 def on_one_canvas(png: bytes, size: tuple[int, int] | None) -> np.ndarray:
-    """A PNG picture as pixels (H W 3) on white paper of a width and height; by default of its own."""
+    """A PNG picture as pixels (H W 3) on white paper of this width and height, by default its own size."""
     from PIL import Image
 
     picture = Image.open(io.BytesIO(png)).convert("RGB")

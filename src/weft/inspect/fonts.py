@@ -15,20 +15,21 @@ import regex
 LATIN = "DejaVu Sans"
 CHINESE = (
     "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "Source Han Sans CN", "PingFang SC", "Hiragino Sans GB",
-    "Microsoft YaHei", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "SimHei", "Heiti SC", "Noto Sans CJK TC", "PingFang TC",
-    "Microsoft JhengHei",
+    "Microsoft YaHei", "WenQuanYi Micro Hei", "WenQuanYi Zen Hei", "SimHei", "Heiti SC", "Noto Sans CJK TC",
+    "PingFang TC", "Microsoft JhengHei",
 )  # fmt: skip
 JAPANESE = (
-    "Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans", "Source Han Sans JP", "Hiragino Sans", "Hiragino Kaku Gothic Pro",
-    "Yu Gothic", "Meiryo", "IPAexGothic", "IPAGothic", "TakaoGothic", "VL Gothic", "MS Gothic",
+    "Noto Sans CJK JP", "Noto Sans JP", "Source Han Sans", "Source Han Sans JP", "Hiragino Sans",
+    "Hiragino Kaku Gothic Pro", "Yu Gothic", "Meiryo", "IPAexGothic", "IPAGothic", "TakaoGothic", "VL Gothic",
+    "MS Gothic",
 )  # fmt: skip
 KOREAN = (
-    "Noto Sans CJK KR", "Noto Sans KR", "Source Han Sans K", "Source Han Sans KR", "Apple SD Gothic Neo", "Malgun Gothic",
-    "NanumGothic", "Nanum Gothic", "UnDotum", "Baekmuk Gulim",
+    "Noto Sans CJK KR", "Noto Sans KR", "Source Han Sans K", "Source Han Sans KR", "Apple SD Gothic Neo",
+    "Malgun Gothic", "NanumGothic", "Nanum Gothic", "UnDotum", "Baekmuk Gulim",
 )  # fmt: skip
 BROAD = (
-    "Noto Sans", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS", "Segoe UI", "Nirmala UI", "Leelawadee UI",
-    "Droid Sans Fallback", "FreeSans", "Symbola", "Unifont",
+    "Noto Sans", "Noto Sans Devanagari", "Noto Sans Thai", "Arial Unicode MS", "Segoe UI", "Nirmala UI",
+    "Leelawadee UI", "Droid Sans Fallback", "FreeSans", "Symbola", "Unifont",
 )  # fmt: skip
 PACKAGES = {  # font files in packages on PyPI, read without importing the package
     "zhplot": "NotoSansSC-Regular.ttf",
@@ -79,8 +80,8 @@ def missing_glyphs(labels: Iterable[str]) -> str | None:
     else:
         fix = "install a font that has them, such as Noto Sans (Debian: apt install fonts-noto-core)"
     return (
-        f"no installed font has {' and '.join(scripts)}, such as {' '.join(absent[:5])}: a PNG shows empty boxes there\n"
-        f"  -> {fix}; or make an SVG, which a browser shows with its own fonts"
+        f"no installed font has {' and '.join(scripts)}, such as {' '.join(absent[:5])}: a PNG shows empty boxes "
+        f"there\n  -> {fix}; or make an SVG, which a browser shows with its own fonts"
     )
 
 

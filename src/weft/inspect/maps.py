@@ -68,7 +68,7 @@ def draw(maps: Maps, choice: AttentionChoice = ALL, *, format: Format = "png", a
     """A PNG or SVG: the picture, the picture under the rollout, and each head of the last layer.
 
     The choice of a layer shows its average and its heads, that of a head the head in all layers, both one map alone.
-    `choice.every` shows all heads of all layers, or those of one layer or one head. A model's `answer` stands below the title.
+    `choice.every` shows all heads of all layers, or of one layer or head. A model's `answer` stands below the title.
     """
     chosen = _choose(maps, choice)
     with sheet(format) as on:

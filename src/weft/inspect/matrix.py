@@ -1,4 +1,4 @@
-"""The picture of an alignment: target words down the side, source words along the top, cells as dark as their weight."""
+"""The picture of an alignment: target words down the side, source words along the top, dark cells for high weights."""
 
 import re
 import textwrap
@@ -50,7 +50,7 @@ def draw(
     unscaled: int = 0,
     above: Above | None = None,
 ) -> bytes:
-    """A PNG or SVG: the average over the chosen layers and heads; with `every`, each head in a panel of its own below it.
+    """A PNG or SVG: the average over the chosen layers and heads; with `every`, each head in its own panel below.
 
     Words keep their order, first to last, from left to right and downwards, whatever the direction of their script.
     `notes` are sentences below the matrix. The first `unscaled` columns do not count for the scale of the colours.

@@ -22,7 +22,7 @@ SPACED_TERM = re.compile(r"(?:^|\s+)([+-])\s*")  # a sign within a word belongs 
 
 
 @dataclass(frozen=True)
-class Near:
+class NearWord:
     """A word or token and the cosine of the angle between it and what was asked for."""
 
     token: str
@@ -80,15 +80,15 @@ class WordSpace:
         vector = self.unit[ids].mean(0)
         return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12))
 
-    def nearest(self, asked: str, count: int = NEIGHBOURS, where: str = "weft look") -> list[Near]:
+    def nearest(self, asked: str, count: int = NEIGHBOURS, where: str = "weft look") -> list[NearWord]:
         """The words nearest to a word or a sum of words, without these words themselves."""
         wanted, used = self.sum(asked, where)
         cosine = self.unit @ (wanted / max(float(np.linalg.norm(wanted)), 1e-12))
-        found: list[Near] = []
+        found: list[NearWord] = []
         for i in np.argsort(-cosine, kind="stable").tolist():
             name = None if i in used else self.names(i)
             if name is not None:
-                found.append(Near(name, float(cosine[i])))
+                found.append(NearWord(name, float(cosine[i])))
             if len(found) == count:
                 break
         return found

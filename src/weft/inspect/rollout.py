@@ -13,7 +13,7 @@ from weft.errors import ConfigError, DataError
 
 
 def rollout(layers: Sequence[Float[Tensor, "B H N N"]], *, skip: float = 0.5) -> Float[Tensor, "B N N"]:
-    """R = A(L) … A(2) A(1), where A = skip I + (1 - skip) mean over heads, rows adding up to 1 (Abnar and Zuidema, 2020).
+    """R = A(L) … A(2) A(1), A = skip I + (1 - skip) mean over heads, rows adding up to 1 (Abnar and Zuidema, 2020).
 
     Row i says how much of each input token ended in output token i; `skip` is the share that the residual line carries
     past the attention. A token that reads nothing, such as padding, keeps what it has.

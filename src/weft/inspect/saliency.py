@@ -55,7 +55,7 @@ class SaliencyView(MapsView):
         title: str = "",
         answer: LookedAnswer | None = None,
     ):
-        """`pixels` is the picture as people see it, `found` (rows, columns) what each part counts, `name` what that is."""
+        """`pixels` is the picture as people see it; `found` (rows, columns) is what each part counts, called `name`."""
         self.by, self.answer = by, answer
         self._maps = Maps(pixels, found[None, None], title=title, name=name)
 
@@ -112,7 +112,7 @@ def _likeness(model: Stream, raw: Picture) -> Callable[[Picture], Tensor]:
 
 
 def gradient_map(model: Stream, raw: Picture, index: int) -> np.ndarray:
-    """Grad-CAM of one of the model's values for one picture, (rows, columns), its largest number 1; 0 where nothing counts."""
+    """Grad-CAM of one of the model's values for one picture, (rows, columns), its largest number 1, or all zero."""
     kept: list[Tensor] = []
 
     def keep(features: Tensor) -> Tensor:

@@ -104,7 +104,7 @@ def reconstructions(
 
 
 def veiled(picture: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """The picture with its hidden patches in light grey; `seen` is true for each patch (rows, columns) that is shown."""
+    """The picture with its hidden patches in light grey; `seen` (rows, columns) is true for patches that are shown."""
     pixels = coloured(picture)
     rows, columns = np.shape(seen)
     down = np.arange(pixels.shape[0]) * rows // pixels.shape[0]

@@ -24,8 +24,8 @@ from weft.errors import ConfigError
 class Steps:
     """output = sum over keys of weight v, weight = softmax(scaled + bias) over the readable keys.
 
-    `formula` is how a score is made; `scaled` is score x `factor`, and a factor of 1 means that nothing is scaled. `why`
-    says where the factor comes from, unless it is 1 or 1/√d. `layer` names the layer of attention.
+    `formula` is how a score is made; `scaled` is score x `factor`, and a factor of 1 means that nothing is scaled.
+    `why` says where the factor comes from, unless it is 1 or 1/√d. `layer` names the layer of attention.
     """
 
     query: str

@@ -23,7 +23,7 @@ TOKEN = "the attention of one token step by step, with numbers, in one head: a t
 class Readers:
     """Layers of attention, first to last, with the names of the tokens that read and of those that are read.
 
-    `called` says which attention it is, as in "decoder, over the source". The first `unnamed` queries stand for no name.
+    `called` names the attention, as in "decoder, over the source". The first `unnamed` queries stand for no name.
     """
 
     layers: Sequence[Sequence[Reading]]

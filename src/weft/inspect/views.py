@@ -1,4 +1,4 @@
-"""What all views share: the abstract `View`, a model's answer, the choice of a layer and a head, the page around them. Knows no model."""
+"""What views share: the abstract `View`, a model's answer, the choice of layer and head, pages. Knows no model."""
 
 import base64
 import html

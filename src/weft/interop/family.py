@@ -16,7 +16,7 @@ from weft.core.heads import Summary
 from weft.errors import ConfigError, listed
 from weft.interop.config_diff import differences
 from weft.interop.their_config import TheirConfig
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.preparation import Preparation
 from weft.modalities.text import Text
 from weft.models.stream import Model
@@ -66,7 +66,7 @@ class Family(ABC):
         """The config.json of a model, "architectures" with it; a ConfigError where a part has no counterpart."""
 
     @abstractmethod
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         """Which weight is which."""
 
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:

@@ -1,7 +1,7 @@
 """How texts are written, as generation_config.json says it, in the words of `weft predict`; and the other way round.
 
-A file that says nothing but ids of marks leaves weft's own settings as they are. One that says anything else is followed
-with all that it leaves unsaid meaning what it means in the Hugging Face library: the likeliest text, one beam.
+A file that says nothing but ids of marks leaves weft's own settings as they are. One that says anything else is
+followed with all that it leaves unsaid meaning what it means in the Hugging Face library: the likeliest text, one beam.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def read_generation(
 ) -> tuple[dict[str, Any], list[str]]:
     """Settings of a prediction by their names here, and remarks on keys that change the text and are not followed.
 
-    `writing` is how the model writes, None where it writes nothing. `context` is the number of tokens that the model reads, `opening` that of the tokens that a decoder starts from.
+    `writing` is how the model writes, None if it does not; it reads `context` tokens and starts from `opening` tokens.
     """
     if writing is None:
         return {}, []

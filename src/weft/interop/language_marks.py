@@ -24,7 +24,7 @@ PLACES: Mapping[str, Literal["before", "after"]] = {
 
 @dataclass(frozen=True)
 class LanguageMarks:
-    """The `tokens`; `source` and `target` are the usual ones; sources have theirs `before` the text or `after` its end."""
+    """The `tokens`, with the usual `source` and `target`; sources have theirs `before` the text or `after` its end."""
 
     tokens: tuple[str, ...] = ()
     source: str | None = None

@@ -2,8 +2,7 @@
 
     model.onnx  weft.json  tokenizer.json
 
-weft.json says what goes in and out. Weights are in model.onnx; beyond 2 GB, which is as much as one can hold, they are in
-model.onnx.data beside it.
+weft.json says what goes in and out. Weights beyond 2 GB, which model.onnx cannot hold, are in model.onnx.data.
 """
 
 import contextlib
@@ -51,10 +50,10 @@ def write_onnx(
 ) -> float:
     """Write a model as an ONNX graph. Returns the largest difference between its values and ours.
 
-    The folder must not exist yet. It appears whole and proved or not at all. Adapters are merged into the weights, and all
-    numbers are in fp32. Texts are of one segment, and no pixels are missing. Differences must be small beside `unit`, or
-    beside the largest value where it is left out. `problem` is the kind of labels, as config.json has it elsewhere, `pooling` how a
-    text gets its vector.
+    The folder must not exist yet. It appears whole and proved or not at all. Adapters are merged into the weights, and
+    all numbers are in fp32. Texts are of one segment, and no pixels are missing. Differences must be small beside
+    `unit`, or beside the largest value where it is left out. `problem` is the kind of labels, as config.json has it
+    elsewhere, `pooling` how a text gets its vector.
     """
     absent = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
     if absent:
@@ -141,7 +140,7 @@ def _axis(name: str, step: int) -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter speaks of its own insides; what matters to users comes as an exception."""
+    """Without the exporter's messages about its internals: what matters to users comes as an exception."""
     logger = logging.getLogger("torch.onnx")
     before = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""What families that read pictures share: the scale of the model's numbers and how its pictures are prepared, both ways.
+"""What families that read pictures share: the scale of the model's numbers, and the preparation of pictures.
 
 Our models take pixels from 0 to 1 and bring them to a common scale themselves; theirs take numbers on that scale.
 """

@@ -27,7 +27,7 @@ class Port:
 
 
 class Signature(nn.Module):
-    """`forward` takes the tensors of `inputs` in their order and gives those of `outputs`: one tensor, or a tuple of several.
+    """`forward` takes the tensors of `inputs` in their order and gives those of `outputs`: one tensor, or a tuple.
 
     `note` is what else users must know.
     """
@@ -84,7 +84,7 @@ def values_of(model: nn.Module, raw: Any, vector: VectorOf | None = None) -> Ten
 
 
 def outputs_of(model: Stream, each: tuple[str | int, ...], vector: str = "") -> dict[str, Port]:
-    """The tensors that a model gives, by name; `each` are the axes of its tokens, `vector` says what an encoder's is."""
+    """A model's outputs, by name; `each` are the axes of its tokens, `vector` says how an encoder's is made."""
     size, dim = model.config.outputs or model.config.embed.size, model.config.dim
     if is_encoder(model):
         found = {"last_hidden_state": Port("float32", ("batch", *each, dim), "a vector for each token")}

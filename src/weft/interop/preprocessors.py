@@ -1,7 +1,7 @@
 """preprocessor_config.json, read and written: how pictures get their size, and the scale of their numbers.
 
-Their processors share one order of steps (colour, resize, crop, rescale, normalise) and differ in what a key that is left
-out means. Processors with other steps are refused by name.
+Their processors share one order of steps (colour, resize, crop, rescale, normalise) and differ in what a key that is
+left out means. Processors with other steps are refused by name.
 """
 
 from collections.abc import Mapping

@@ -143,7 +143,7 @@ def read_source(source: str | Path) -> Imported:
 
 
 def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, list[str], tuple[str, ...]]:
-    """The model with its weights, remarks on them, and those not finite. Nothing is made before the files are known to fit."""
+    """The filled model, remarks on its weights, and those not finite. Nothing is made before the files fit."""
     with Shards(folder) as theirs:
         config = family.fitted(config, theirs.shapes)
         table = family.table(config).fitting(theirs.shapes)

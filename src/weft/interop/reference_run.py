@@ -2,10 +2,10 @@
 
     python reference_run.py FOLDER INPUTS.safetensors OUTPUTS.safetensors [ASKED.json ANSWERS.json]
 
-ASKED.json has `texts`, whose ids are wanted, and may have a `kind` of questions with `inputs` and `settings`; every input
-gets the answers that count as right there: all that are within TIE of the best. Where labels do not exclude each other, it
-gets those that are surely given and those that may be, which differ where a value is within TIE of 0. Imports nothing of weft's, so that numbers
-and answers are the other library's alone, by its own tokenizer, processor and settings.
+ASKED.json has `texts`, whose ids are wanted, and may have a `kind` of questions with `inputs` and `settings`. Every
+input gets the answers that count as right there: all within TIE of the best. Where a sample may have several labels, it
+gets the sure ones and the possible ones, which differ where a value is within TIE of 0. Imports nothing of weft, so
+that numbers and answers are the other library's alone, by its own tokenizer, processor and settings.
 """
 
 import json
@@ -71,7 +71,7 @@ def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def label(model: Any, given: Any) -> list[Any]:
-    """The labels of the greatest values; the sure and the possible ones where any may be given; a number for one value."""
+    """The labels of the greatest values; where several may hold, the sure and the possible; a number for one value."""
     values, names = model(**given).logits[0], model.config.id2label
     if model.config.problem_type == "multi_label_classification":
         return [sorted(names[i] for i, value in enumerate(values.tolist()) if value > edge) for edge in (TIE, -TIE)]

@@ -129,7 +129,7 @@ class HeadByHead(SameTensor):
 
 
 @dataclass(frozen=True)
-class Joined(WeightRule):
+class JoinedRows(WeightRule):
     """Several of theirs are one of ours, one below the other, `sizes` rows each; by default equally many.
 
     Where a `shape` is given, ours is seen in it.
@@ -180,7 +180,7 @@ class Ignored(WeightRule):
 
 @dataclass(frozen=True)
 class Unused(Ignored):
-    """Names of theirs, `*` standing for anything, with weights of a part that ours does not have. Reading notes them."""
+    """Names of theirs (`*` stands for anything) of weights in a part that ours does not have. Reading notes them."""
 
 
 def layers(count: int, rules: Iterable[WeightRule], *, first: int = 0) -> list[WeightRule]:

@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 from torch import Tensor
 
 from weft.errors import ConfigError, DataError, listed
-from weft.interop.rules import Ignored, Joined, Piece, SameTensor, Stacked, Tied, WeightRule
+from weft.interop.rules import Ignored, JoinedRows, Piece, SameTensor, Stacked, Tied, WeightRule
 
 
 @dataclass(frozen=True)
-class Table:
+class WeightTable:
     """All rules of a model. `body` are those whose names of theirs may stand under `prefix`, or without it (`bare`).
 
     `older` are parts of names, each with what other versions of their library write in its place.
@@ -28,7 +28,7 @@ class Table:
         """All rules, as names are written."""
         return [*(rule.under("" if self.bare else self.prefix) for rule in self.body), *self.head]
 
-    def fitting(self, names: Iterable[str]) -> "Table":
+    def fitting(self, names: Iterable[str]) -> "WeightTable":
         """The table for a file with these names.
 
         Some files leave the prefix out, some have older names, and some keep a tied tensor by its other name.
@@ -50,7 +50,7 @@ class Table:
                 rules.append(SameTensor(carriers[rule.ours], rule.ours))
             elif not (isinstance(rule, Tied) and rule.theirs in carriers.values()):
                 rules.append(rule)
-        return Table([], rules)
+        return WeightTable([], rules)
 
     def ignored(self, names: Iterable[str], kind: type[Ignored] = Ignored) -> list[str]:
         """Names of theirs that are not read."""
@@ -60,7 +60,7 @@ class Table:
     @property
     def names(self) -> set[str]:
         """The names of theirs that are written."""
-        found = (rule.theirs for rule in self.rules if isinstance(rule, SameTensor | Joined | Stacked))
+        found = (rule.theirs for rule in self.rules if isinstance(rule, SameTensor | JoinedRows | Stacked))
         return {name for some in found for name in ((some,) if isinstance(some, str) else some)}
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
@@ -96,7 +96,7 @@ class Table:
                 raise _misshapen(name, list(shapes[name]), shape, where)
 
 
-def to_theirs(table: Table, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def to_theirs(table: WeightTable, ours: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Our tensors as theirs, views of the same memory wherever they can be."""
     return {name: piece.whole() for name, piece in table.pieces(ours).items()}
 
@@ -105,7 +105,7 @@ def _renamed(rules: Sequence[WeightRule], new: str, old: str) -> list[WeightRule
     """The rules where `old` stands for `new` in names of theirs."""
 
     def one(rule: WeightRule) -> WeightRule:
-        if isinstance(rule, Joined):
+        if isinstance(rule, JoinedRows):
             return replace(rule, theirs=tuple(name.replace(new, old) for name in rule.theirs))
         return replace(rule, theirs=rule.theirs.replace(new, old)) if isinstance(rule, SameTensor | Tied) else rule
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from weft.config import read_json
 from weft.errors import DataError, listed
 from weft.interop.rules import Piece
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.storage import store
 from weft.storage.soundness import denormal, finite
 from weft.storage.tensor_file import PICKLES, TensorEntry, TensorFile, pickle_error
@@ -96,7 +96,7 @@ class Odd:
     denormal: list[str] = field(default_factory=list)
 
 
-def fill(table: Table, ours: Mapping[str, Tensor], theirs: Shards) -> Odd:
+def fill(table: WeightTable, ours: Mapping[str, Tensor], theirs: Shards) -> Odd:
     """Read their weights into ours, in place; returns the names of those that are no sound numbers."""
     table.check(theirs.shapes, ours, where=store.shown(theirs.folder))
     pieces, tied = table.pieces(ours), table.tied(theirs.shapes)

@@ -1,9 +1,9 @@
 """Files of word vectors: word2vec's text and binary forms, GloVe's text without a header, .npz with words and vectors.
 
 text     "words width" on the first line (GloVe has none), then a word and its numbers a line
-binary   the same first line, then for each word its letters, a space, and its numbers as 4 bytes each (fp32, little end first)
+binary   the same first line, then for each word its letters, a space, and its numbers in fp32, little end first
 
-Nothing is believed before it is checked: a header that claims more than the file holds is refused before memory is taken.
+Nothing is believed unchecked: a header that claims more than the file holds is refused before memory is taken.
 """
 
 import gzip
@@ -44,7 +44,7 @@ class WordFile:
 
 
 def is_word_file(source: str | Path) -> bool:
-    """Whether this names a file that could hold word vectors. Weights in a pickle end in .bin too: they have no header."""
+    """Whether this names a file that could hold word vectors. A pickle of weights may end in .bin too: no header."""
     path = Path(source)
     kind = ending(path, ENDINGS)
     if kind is None or not path.is_file():

@@ -43,10 +43,10 @@ def write_folder(
 ) -> str:
     """Write a model for the Hugging Face library. Returns its model type.
 
-    `settings` say how it was trained, as `Imported.settings` does; `generation` are keys of generation_config.json, `extra`
-    more JSON files by name, `problem` the kind of labels (problem_type). `model_type` is the one to write where several
-    compute this model; `preparation` says how pictures get their size. The folder must not exist yet. It appears whole or not
-    at all. Adapters are merged into the weights.
+    `settings` say how it was trained, as `Imported.settings` does; `generation` are keys of generation_config.json,
+    `extra` more JSON files by name, `problem` the kind of labels (problem_type). `model_type` is the one to write where
+    several compute this model; `preparation` says how pictures get their size. The folder must not exist yet. It
+    appears whole or not at all. Adapters are merged into the weights.
     """
     model = merged(model) if has_adapters(model) else model
     target, config = Path(path), model.config

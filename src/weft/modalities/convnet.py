@@ -1,7 +1,6 @@
 """Tokens from a convolutional network: the grid of its features, a vector for each place. ResNets are such networks.
 
-A ResNet that classifies is a stream whose embedder does all the work (`ConvEmbed`, no blocks, the mean of the tokens); a
-hybrid vision transformer puts a trunk on top.
+A ResNet is a stream whose embedder does all the work (`ConvEmbed`, no blocks); a hybrid ViT puts a trunk on top.
 """
 
 from typing import Literal
@@ -109,9 +108,9 @@ class ResNet(ConvNet):
         """`depths` blocks of `widths` channels in each stage.
 
         The stem is one 3x3 convolution for small pictures, or 7x7 at a quarter of the resolution for large ones, to
-        `first` channels (by default the first width). Between stages the first block takes a stride of two, or (`pool`) a
-        convolution and a maximum over 2x2 stand before the blocks, which then may be none. `halved`: the first stage too
-        begins at half of the resolution that the stem leaves.
+        `first` channels (by default the first width). Between stages the first block takes a stride of two, or (`pool`)
+        a convolution and a maximum over 2x2 stand before the blocks, which then may be none. `halved`: the first stage
+        too begins at half of the resolution that the stem leaves.
         """
 
         depths: tuple[int, ...] = (2, 2, 2, 2)
@@ -167,7 +166,7 @@ class ResNet(ConvNet):
 
 
 class ConvEmbed(PictureEmbed):
-    """The features of a convolutional network as tokens, projected to the width (or as they are, where it is the same)."""
+    """The features of a convolutional network as tokens, projected to the width (unchanged where it is the same)."""
 
     class Config(PictureEmbed.Config):
         """`project` maps the features to the model's width; without it they must have that width."""

@@ -12,7 +12,7 @@ from weft.modalities.convnet import ConvNet
 
 
 class ConvNext(ConvNet):
-    """Stages of blocks; ahead of each stage but the first, a norm and a convolution halve the resolution (Liu et al., 2022)."""
+    """Stages of blocks; before each but the first, a norm and a convolution halve the resolution (Liu et al., 2022)."""
 
     class Config(ConvNet.Config):
         """`depths` blocks of `widths` channels in each stage, on patches of `patch` times `patch` pixels.

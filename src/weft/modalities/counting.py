@@ -13,8 +13,8 @@ from weft.errors import ConfigError
 class Counted(Part, nn.Module):
     """coordinate_i = the number of tokens up to and with the i-th whose id is one of `ids`.
 
-    Where a source counts the ids that begin a word, and its reader the ids that stand for a word, both know where they are.
-    A text that is continued goes on counting from what its cache holds.
+    Where a source counts the ids that begin a word, and its reader the ids that stand for a word, both know where they
+    are. A text that is continued goes on counting from what its cache holds.
     """
 
     class Config(BaseConfig):

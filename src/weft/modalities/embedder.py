@@ -20,7 +20,7 @@ class Embedder(Part, nn.Module):
 
         @property
         def size(self) -> int | None:
-            """How many values a head must tell apart, where the tokens say so."""
+            """The number of values of a head over these tokens; None where the tokens do not decide it."""
             return None
 
         @property

@@ -1,7 +1,7 @@
 """Field tokens: a small neighbourhood in space and time of one layer (a variable at a level) is projected to a vector.
 
-What is not known is a value too: every cell comes with its first guess, how uncertain the guess is, and whether the cell
-is known. So a forecast, a gap, a missing variable and a state between two times are one thing: cells that are not known.
+Every cell comes with its first guess, how uncertain the guess is, and whether the cell is known. So a forecast, a gap,
+a missing variable and a state between two times are one thing: cells that are not known.
 """
 
 import math
@@ -29,7 +29,7 @@ CYCLES = ("season_cos", "season_sin", "hour_cos", "hour_sin")
 
 @dataclass(frozen=True)
 class FieldWindow:
-    """A batch of windows in space and time, in the units that are learned: differences from the climatology over the layer's spread.
+    """A batch of windows in space and time. Numbers are differences from the climatology over the layer's spread.
 
     `values` are those of known cells and the first guess elsewhere; `doubt` is the standard deviation of the guess, 0
     where a cell is known. `season` and `hour` are shares of the year and the day. `place` is where each cell is, as a
@@ -93,7 +93,7 @@ class FieldEmbed(Embedder):
 
         @property
         def size(self) -> int:
-            """Two numbers for each cell and time of a token: the mean and the spread, both as changes of the first guess."""
+            """Two numbers for each cell and time of a token: mean and spread, both as changes of the first guess."""
             return 2 * self.span * self.patch**2
 
         def grid(self, shape: tuple[int, int]) -> tuple[int, int, int, int]:
@@ -131,7 +131,7 @@ class FieldEmbed(Embedder):
         return rearrange(patches, "(b v c t s) y x p q -> b (v t y x) (c s p q)", **sizes)
 
     def coordinates(self, raw: FieldWindow) -> Mapping[str, Float[Tensor, "B N"]]:
-        """Where and when each token is: its layer, the middle of its cells as a point in space, of its times, season and hour."""
+        """Where and when each token is: its layer, the middle of its cells as a point, its time, season and hour."""
         config, rows = self.config, len(raw)
         layers, times, high, wide = config.grid((raw.values.shape[3], raw.values.shape[4]))
         shape = (rows, layers, times, high, wide)

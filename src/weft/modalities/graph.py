@@ -36,9 +36,9 @@ NOTHING = np.zeros((0, 2), np.int64)
 class Graph:
     """One graph as it was read, its edges clean: each stands once, and none joins a node to itself.
 
-    `kinds` has a column for each property of nodes that is a word and not a number. An undirected edge (a, b) has a < b.
-    `label` is that of the whole, `labels` are those of its nodes, "" where none is known. `parts` are nodes to train on, to
-    validate on and to test on, where the file says so.
+    `kinds` has a column for each property of nodes that is a word and not a number. In an undirected edge
+    (a, b), a < b. `label` is that of the whole, `labels` are those of its nodes, "" where none is known. `parts` are
+    nodes to train on, to validate on and to test on, where the file says so.
     """
 
     name: str

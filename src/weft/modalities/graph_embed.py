@@ -1,4 +1,4 @@
-"""Nodes as tokens: features, words, degrees and places in the graph become content; edges and distances become relations.
+"""Nodes as tokens: features, words, degrees and places in a graph become content; edges and distances, relations.
 
 Elements of a set are nodes without edges.
 """
@@ -100,10 +100,10 @@ class GraphEmbed(Embedder):
     """
 
     class Config(Embedder.Config):
-        """`features` numbers for each node, or in `bags` where most are zero; `kinds` has the count of each kind of word.
+        """`features` numbers for each node, in `bags` where most are zero; `kinds` has the count of each kind of word.
 
-        `degrees` is the size of the table of degrees, larger ones count as the last; `waves` the number of eigenvectors.
-        In training, `dropout` zeroes that share of the features.
+        `degrees` is the size of the table of degrees, larger ones count as the last; `waves` the number of
+        eigenvectors. In training, `dropout` zeroes that share of the features.
         """
 
         features: int = 0

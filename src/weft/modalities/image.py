@@ -65,7 +65,7 @@ class Sight:
 
 
 def cut(pixels: Float[Tensor, "B C Y X"], patch: int) -> Float[Tensor, "B N P"]:
-    """Patches from left to right and from top to bottom, each as one vector; what is left of a patch beyond the edge is zero."""
+    """Patches from left to right and top to bottom, each as one vector; what lies beyond the edge is zero."""
     return rearrange(to_multiple(pixels, patch), "b c (r p) (s q) -> b (r s) (p q c)", p=patch, q=patch)
 
 

@@ -1,4 +1,4 @@
-"""Pictures and texts in one stream: the tokens of a picture, then those of a text about it, all free to read each other."""
+"""Pictures and texts in one stream: the tokens of a picture, then those of a text about it; all read each other."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class PictureTextEmbed(Embedder):
     """
 
     class Config(Embedder.Config):
-        """The embedders of the two sides. A head tells apart what the text's does."""
+        """The embedders of the two sides. A head has as many values as that of the text alone."""
 
         picture: PictureEmbed.Config
         text: TextEmbed.Config

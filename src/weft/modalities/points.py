@@ -1,7 +1,7 @@
 """Point tokens: a point is a token, and all that is known of it is where it is. A network over it is a field.
 
-A row of a batch is one point, a stream of one token, so that points of any number are computed alike. Places on a globe,
-named by the axes lat and lon in degrees, are known as a unit vector too (`DIRECTION`).
+A row of a batch is one point, a stream of one token, so that points of any number are computed alike. Places on a
+globe, named by the axes lat and lon in degrees, are known as a unit vector too (`DIRECTION`).
 """
 
 from dataclasses import dataclass
@@ -42,10 +42,10 @@ class Points:
 
 
 class PointEmbed(Embedder):
-    """act(omega (W code(place) + b)): the first layer of a coordinate network (Tancik et al., 2020; Sitzmann et al., 2020)."""
+    """act(omega (W code(place) + b)): a coordinate network's first layer (Tancik et al.; Sitzmann et al., 2020)."""
 
     class Config(Embedder.Config):
-        """`axes` name the coordinates; `width` is that of the code. Sines start as SIREN does, others as He et al. do."""
+        """`axes` name the coordinates; `width` is the code's. Sines start as in SIREN, others as in He et al., 2015."""
 
         axes: tuple[str, ...]
         code: Code.Config

@@ -1,4 +1,4 @@
-"""Preparation: how a picture gets the size that a model was trained with. Numbers alone; refuses to know pixels and files."""
+"""Preparation: how a picture gets the size that a model was trained with. Numbers alone; no pixels and no files."""
 
 from typing import Literal
 
@@ -12,10 +12,10 @@ Resample = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"
 class Preparation(BaseConfig):
     """How a picture of any size gets the size that a model was trained with: it is scaled, then its middle is cut out.
 
-    `sides` is the height and width that every picture is scaled to, whatever its aspect. `shortest` is the length of its
-    shorter side, with the aspect kept; where the longer side would exceed `longest`, that decides. Without either, a
-    picture keeps its size. `crop` is the height and width of the middle that is kept; a smaller picture gets black edges.
-    `white`: transparent pictures are laid over white; otherwise transparency is ignored.
+    `sides` is the height and width that every picture is scaled to, whatever its aspect. `shortest` is the length of
+    its shorter side, with the aspect kept; where the longer side would exceed `longest`, that decides. Without either,
+    a picture keeps its size. `crop` is the height and width of the middle that is kept; a smaller picture gets black
+    edges. `white`: transparent pictures are laid over white; otherwise transparency is ignored.
     """
 
     sides: tuple[int, ...] | None = None

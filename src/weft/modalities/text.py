@@ -24,8 +24,8 @@ from weft.tokens import Tokens
 class Text:
     """A batch of token ids; rows of different lengths are padded on either side and say so in `valid`.
 
-    `padded_behind` promises that padding, if any, stands behind the real tokens. `segments` says which text each token belongs
-    to, where several stand in one row; None is the first throughout.
+    `padded_behind` promises that padding, if any, stands behind the real tokens. `segments` says which text each token
+    belongs to, where several stand in one row; None is the first throughout.
     """
 
     ids: Int[Tensor, "B N"]
@@ -78,17 +78,17 @@ class HashedNgrams(Part, nn.Module):
 
 
 class TextEmbed(Embedder):
-    """x_i = E[id_i] (+ grams) (+ segment) (+ position), in a line (reading the past) or free (everyone reads everyone)."""
+    """x_i = E[id_i] (+ grams) (+ segment) (+ position), in a line (reading the past) or free (all read all)."""
 
     class Config(Embedder.Config):
         """`context` is the longest text the model is meant for; `place` adds or joins position codes.
 
         `scale` multiplies the table's vectors: sqrt(D) in the original transformer. `norm` is of the table's vectors,
-        `last_norm` of the whole sum. `segments` vectors tell texts in one row apart (Devlin et al., 2019). With `narrow`
-        all of this has that width, and W x + b widens the sum to the model's (Lan et al., 2020). With `end`, a text ends
-        at the first id that is this one: what stands behind it is padding. `counted` gives the tokens a further
-        coordinate: how many of some ids were met so far. In training a share `token_dropout` of the tokens says nothing of
-        what it is (word dropout): rare words are then known by their neighbours too.
+        `last_norm` of the whole sum. `segments` vectors tell texts in one row apart (Devlin et al., 2019). With
+        `narrow` all of this has that width, and W x + b widens the sum to the model's (Lan et al., 2020). With `end`, a
+        text ends at the first id that is this one: what stands behind it is padding. `counted` gives the tokens a
+        further coordinate: how many of some ids were met so far. In training a share `token_dropout` of the tokens says
+        nothing of what it is (word dropout): rare words are then known by their neighbours too.
         """
 
         vocab: int

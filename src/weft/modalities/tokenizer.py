@@ -109,7 +109,7 @@ class Tokenizer:
 
     @property
     def token_bytes(self) -> Sequence[bytes] | None:
-        """What each token adds to the text before it, where that does not depend on its neighbours; special tokens add nothing."""
+        """The bytes that each token adds to a text, if its neighbours do not matter; special tokens add none."""
         return self._added_bytes
 
     @cached_property
@@ -194,7 +194,7 @@ class Tokenizer:
 class Decoder:
     """Text from ids as they come. What `feed` and at last `finish` give, joined, is what `decode` gives for all.
 
-    Behind other ids, it is what they add to the text of those: many vocabularies put the space before a word into its token.
+    `after` are ids before these: the text is then what these add to theirs, such as a space before a word.
     """
 
     def __init__(self, tokenizer: Tokenizer, after: Iterable[int] = ()):
@@ -227,7 +227,7 @@ class Decoder:
 
 
 def codes_of(text: str) -> np.ndarray:
-    """The numbers of a text's characters."""
+    """The code points of a text's characters."""
     _utf8(text)
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 

@@ -25,7 +25,7 @@ MAX_TOKEN = 4096  # characters of one token
 
 @contextmanager
 def typed(where: str) -> Iterator[None]:
-    """Faults of the tokenizers library as errors of weft's. A panic in it is no Exception, and has no type to import."""
+    """Faults of the tokenizers library as errors of weft. A panic in it is no Exception, and has no type to import."""
     try:
         yield
     except BaseException as error:
@@ -121,9 +121,9 @@ def bytes_by_id(data: dict[str, Any], names: list[str], special: set[int], kind:
 
 
 def spaced_bytes(data: dict[str, Any], names: list[str], special: set[int]) -> list[bytes] | None:
-    """What each token adds to a text in bytes, where one sign in it stands for a space (SentencePiece); None for other files.
+    """The bytes that each token adds to a text, where one sign stands for a space (SentencePiece); else None.
 
-    The library's decoder takes away the space before a text's first word, so that a text is not quite its tokens' bytes.
+    The library's decoder removes the space before a text's first word, so a text is not quite its tokens' bytes.
     """
     decoder = data.get("decoder")
     steps = decoder.get("decoders", [decoder]) if isinstance(decoder, dict) else []
@@ -150,7 +150,7 @@ def _space_sign(step: dict[str, Any]) -> str | None:
 
 
 def open_library(data: dict[str, Any], text: str, names: list[str], where: str) -> Any:
-    """The library's own tokenizer of `data`, whose JSON is `text`: the same ids, and special tokens in texts are text."""
+    """The library's tokenizer of `data`, whose JSON is `text`: the same ids, and special tokens in texts are text."""
     from tokenizers import Tokenizer as Library
 
     check_limits(data, where)

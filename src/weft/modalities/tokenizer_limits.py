@@ -1,7 +1,7 @@
-"""Bounds on a tokenizer.json, checked before any library reads it: what would take memory or time without end is refused.
+"""Bounds on a tokenizer.json, checked before any library reads it: what takes endless memory or time is refused.
 
-A file of a few bytes may ask for gigabytes: a table that says how large it is, a text put before every text, a replacement that makes
-a text grow, and again what has grown. The vocabulary has bounds of its own (`tokenizer_json.names_by_id`).
+A few bytes may ask for gigabytes: a table that states its size, a text put before every text, a replacement that makes
+a text grow, repeated. The vocabulary has bounds too (`tokenizer_json.names_by_id`).
 """
 
 import base64

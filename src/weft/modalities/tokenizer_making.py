@@ -53,8 +53,8 @@ def train(
 ) -> Tokenizer:
     """A tokenizer of a kind for a text, which is streamed. A kind that ends in .json is the path of one to load.
 
-    With `mask` it has a token that stands for hidden ones, which `vocab` counts. `characters` is the length of the text:
-    where that is known, bpe learns from part of a long one.
+    With `mask` it has a token that stands for hidden ones, which `vocab` counts. `characters` is the length of the
+    text: where that is known, bpe learns from part of a long one.
     """
     if kind != "bpe" and vocab is not None:
         raise ConfigError("only a bpe tokenizer has a vocabulary size to choose", where="vocab", fix="leave it out")
@@ -109,7 +109,7 @@ def _train_bpe(pieces: Iterable[str | None], vocab: int | None, mask: bool, char
 
 
 def load(path: str | Path, *, mask: bool = False) -> Tokenizer:
-    """The tokenizer of a tokenizer.json file; with `mask`, a token that stands for hidden ones is added if it has none."""
+    """The tokenizer of a tokenizer.json file; with `mask`, it gets a token for hidden tokens if it has none."""
     path = Path(path)
     if not path.is_file():
         raise ConfigError("no such file", where=str(path), fix=f"kinds of tokenizer: {', '.join(KINDS)}")

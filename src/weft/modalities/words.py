@@ -9,8 +9,8 @@ import regex
 # it to the next ("L'" "accord"); any other visible character alone.
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _WORD = regex.compile(rf"{_UNSPACED}\p{{M}}*|(?:(?!{_UNSPACED})[\p{{L}}\p{{M}}\p{{N}}_])+['’]?|\S")
-# A word of a vocabulary has no sign around it, and keeps an apostrophe within it ("don't"); a short word that is joined to
-# a longer one by it stands alone ("l'" "accord").
+# A word of a vocabulary has no sign around it, and keeps an apostrophe within it ("don't"); a short word that is joined
+# to a longer one by it stands alone ("l'" "accord").
 _LETTER = rf"(?:(?!{_UNSPACED})[\p{{L}}\p{{M}}\p{{N}}_])"
 _PLAIN = rf"{_UNSPACED}\p{{M}}*|{_LETTER}{{1,2}}['’](?={_LETTER}{{3}})|{_LETTER}+(?:['’]{_LETTER}+)*"
 _BREAKS = {name: regex.compile(f"{end}|{_PLAIN}") for name, end in
@@ -43,7 +43,7 @@ def sentences(text: str) -> list[str]:
 
 
 def plain_words(text: str, breaks: Breaks) -> list[str]:
-    """The words without the signs around them, and white space with a line end where a sentence may end for vectors of words.
+    """The words without the signs around them, and the white space with a line end where a sentence may end.
 
     `breaks` says where that is: at the end of each line, at an empty line, or nowhere within a document.
     """

@@ -1,6 +1,6 @@
 """Models with adapters: a trained model becomes one of which only small matrices learn, and a plain one again.
 
-Whether a model has adapters stands in its trunks' configs, so that a run with adapters is built from its JSON like any other.
+A model's adapters stand in its trunks' configs, so a run with adapters is built from its JSON like any other.
 """
 
 import copy

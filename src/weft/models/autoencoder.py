@@ -13,14 +13,14 @@ from weft.tokens import Tokens, join
 
 
 class Autoencoder(Model):
-    """visible patches -> encoder -> memory of what is seen; with a mask token for what is not -> decoder -> all patches.
+    """visible patches -> encoder -> memory; with a mask token for each hidden patch -> decoder -> all patches.
 
     The encoder never sees hidden patches (He et al., 2022), so three quarters hidden cost about a quarter of the work.
     Patches whose pixels are missing are hidden in the same way, and always.
     """
 
     class Config(Model.Config):
-        """The decoder is a trunk of width `dim`, with its own position codes; `summarised`: it reads the class tokens too."""
+        """The decoder is a trunk of width `dim` with its own position codes; `summarised`: it reads class tokens."""
 
         encoder: Stream.Config
         decoder: Trunk.Config

@@ -11,7 +11,7 @@ from weft.modalities.image import Picture
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 
-MAX_SCALE = 100.0  # that cosines are multiplied by; beyond it single pairs decide the loss (Radford et al., 2021)
+MAX_SCALE = 100.0  # the largest factor on cosines; above it single pairs decide the loss (Radford et al., 2021)
 
 
 class CommonSpace(nn.Module):
@@ -30,7 +30,7 @@ class CommonSpace(nn.Module):
 
     @torch.no_grad()
     def follow(self, weights: Mapping[str, Tensor], progress: float) -> bool:
-        """The scale stays at most MAX_SCALE; limited here and not in `scale`, where it would have no gradient any more."""
+        """Keep the scale at most MAX_SCALE: limited here and not in `scale`, where it would lose its gradient."""
         scale = weights["log_scale"]
         limited = scale.clamp(max=math.log(MAX_SCALE))
         changed = not torch.equal(limited, scale)

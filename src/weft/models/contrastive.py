@@ -19,7 +19,7 @@ from weft.tokens import Tokens
 
 
 class Contrastive(CommonSpace, Seq2Seq):
-    """picture -> memory -> one learned query reads it -> picture's vector; text -> first blocks, at its end -> text's vector.
+    """picture -> memory -> read by one learned query -> its vector; text -> first blocks, at its end -> its vector.
 
     The first blocks of the decoder read no picture, the others do: one pass over a text gives its vector and the logits
     of its words (Yu et al., 2022). The decoder reads all tokens of the encoder, without a pooler between them.

@@ -46,7 +46,7 @@ class Projector(Part, nn.Module):
 
 
 class Distilled(Model):
-    """student(part) learns teacher(whole), centred and sharpened so that the answers do not become the same for all pictures."""
+    """student(part) learns teacher(whole), centred and sharpened: so answers do not become equal for all pictures."""
 
     class Config(Model.Config):
         """The teacher keeps `momentum` of itself in each step, rising to all of it at the end of the run.

@@ -57,7 +57,7 @@ class _Unfilled(TorchFunctionMode):
 
 
 class _Outlined(_Unfilled):
-    """Weights without memory. Rows of numbers that positions are made of have content: the meta device computes only by torch's compiler."""
+    """Weights without memory. Rows of position numbers have content: torch computes meta tensors only by compiling."""
 
     def __torch_function__(self, call: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = dict(kwargs or {})

@@ -76,9 +76,9 @@ class Seq2Seq(Model):
 
 
 def memory_weights(model: Seq2Seq, recorded: Recorder, memory: Tokens) -> list[Float[Tensor, "B H N K"]]:
-    """How much each target token read of each token of the memory, by layers; empty where no attention reads the memory.
+    """How much each target token read of each token of the memory, by layers; empty where no attention reads it.
 
-    `recorded` is one pass of whole targets. A decoder that steps reads once for each token: its readings are put together.
+    `recorded` is one pass of whole targets. A decoder that steps reads once for each token: its readings are joined.
     """
     readings = [found for name, found in recorded.readings.items() if name.startswith("target.")]
     across = [found for found in readings if found[0].attention.cross]

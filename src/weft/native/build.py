@@ -1,4 +1,4 @@
-"""Builds the native library from its C sources with the machine's compiler. Imports nothing heavy: setup.py uses it too."""
+"""Builds the native library from its C sources with the machine's compiler. Imports nothing heavy: setup.py uses it."""
 
 import hashlib
 import os

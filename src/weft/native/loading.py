@@ -46,13 +46,13 @@ class Library:
         return self._run(self.widest, ops, len(ops), byref(at), None if writing is None else byref(writing))
 
     def best(self, allowed: int, logits: int, leaders: Leaders) -> bool:
-        """Find the likeliest tokens of each row among those `allowed`; returns whether logits, given by address, are numbers."""
+        """Find the likeliest tokens of each row among those `allowed`; returns whether the logits are numbers."""
         return self._best(self.widest, allowed, logits, byref(leaders)) == 0
 
     def draw(self, logits: int, shape: tuple[int, int], how: Draw, chances: int, work: int, tokens: int) -> bool:
-        """Draw the next token of each row by a number from 0 to 1, all given by address; returns whether logits are numbers.
+        """Draw the next token of each row by a number from 0 to 1; returns whether the logits are numbers.
 
-        `logits` and `work` are floats, rows times values and four times values; `chances` doubles, `tokens` 64-bit integers.
+        All are addresses: `logits` (rows x values) and `work` (4 x values) floats, `chances` doubles, `tokens` int64.
         """
         return self._draw(logits, *shape, byref(how), chances, work, tokens) == 0
 
@@ -94,6 +94,6 @@ def library() -> Library | None:
 
 
 def state() -> str:
-    """In a few words, which native code is used, or why none is."""
+    """Which native code is used, or why none is, in a few words."""
     found, problem = _found()
     return f"not used: {problem}" if found is None else INSTRUCTION_SETS[found.widest]

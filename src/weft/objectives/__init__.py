@@ -1,4 +1,15 @@
-"""What is predicted and how it is scored: the only place with a loss. One file a loss, none a modality."""
+"""What is predicted and how it is scored: the only place with a loss. One file a loss. Refuses to know modalities.
+
+objective                        Objective: a model and a batch become a Loss, a sum and a count
+at_tokens                        classes or numbers of tokens: the next one, a hidden one, tags, labels of nodes
+target_token                     the tokens of a target, from the source and the tokens before
+classify, number                 one class, or one number, for each sample
+reconstruct, hidden_cells        pixels of hidden patches; values of hidden cells, with a spread
+contrast, distil                 captions against those of other pictures; a student against its teacher
+negative_sampling, pair_counts   vectors of words: by words drawn at random; by counts of pairs
+scoring, sureness                a loss summed without learning; calibrated probabilities
+measures                         how good predictions are, with intervals
+"""
 
 from weft.objectives.at_tokens import MaskedToken, NextToken, SplitTags, Tags, TokenLabels, TokenNumbers
 from weft.objectives.classify import Classify
@@ -12,5 +23,8 @@ from weft.objectives.pair_counts import PairCount
 from weft.objectives.reconstruct import Reconstruct
 from weft.objectives.target_token import TargetSymbol, TargetToken
 
-__all__ = ["Classify", "Contrast", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number", "Objective",
-           "PairCount", "Reconstruct", "SplitTags", "Tags", "TargetSymbol", "TargetToken", "Term", "TokenLabels", "TokenNumbers"]  # fmt: skip
+__all__ = [
+    "Classify", "Contrast", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number",
+    "Objective", "PairCount", "Reconstruct", "SplitTags", "Tags", "TargetSymbol", "TargetToken", "Term", "TokenLabels",
+    "TokenNumbers",
+]  # fmt: skip

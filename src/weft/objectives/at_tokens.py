@@ -1,4 +1,4 @@
-"""Classes of tokens: the next token of a text, a hidden one, the tag of a word, the label of a node. And numbers of tokens."""
+"""Classes of tokens: the next token of a text, a hidden one, a word's tag, a node's label. And numbers of tokens."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from weft.objectives.objective import OWN, Loss, Objective, Term, added, misses
 
 
 class OfTokens(Objective):
-    """A loss of what is wanted at tokens. Samples that are computed at once are parts of a batch, and their losses are added."""
+    """A loss at tokens. Samples that are computed at once are parts of a batch, and their losses are added."""
 
     abstract = True
 
@@ -81,9 +81,9 @@ class Tags(TokenClass):
 class SplitTags(OfTokens):
     """-sum log p(tag | word in its sentence) for tags of several parts: a tag is one number in a mixed radix.
 
-    The logits of all parts stand side by side, and the parts count as independent: log p(tag) is the sum over its parts. In
-    training the truth is softened: it counts 1 - `smoothing`, and all ways of a part share the rest. Parts that are named
-    in `beside` are further terms of the loss: they are learned too, and an answer may be right whatever they are.
+    The logits of all parts stand side by side. The parts count as independent: log p(tag) is the sum over its parts.
+    In training the truth counts 1 - `smoothing`, and all values of a part share the rest (label smoothing). The parts
+    named in `beside` are further terms of the loss: they are learned, and an answer may be right whatever they are.
     """
 
     class Config(OfTokens.Config):

@@ -21,7 +21,7 @@ class Classify(Objective):
     """
 
     class Config(Objective.Config):
-        """`smoothing` is the share of probability spread over all classes; `weights` has one for each class, or none."""
+        """`smoothing` (label smoothing) is the share of probability spread over all classes; `weights` are by class."""
 
         smoothing: float = 0.0
         weights: tuple[float, ...] = ()

@@ -1,4 +1,4 @@
-"""Contrast: captions are predicted, and told from the captions of other pictures in the batch."""
+"""Contrast: captions are predicted, and distinguished from those of other pictures in the batch."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,10 +18,10 @@ from weft.objectives.objective import OWN, Loss, Objective, Term, added
 class Contrast(Objective):
     """-sum log p(y_t | y_<t, x) / tokens + weight x (text to picture + picture to text) / 2 (Yu et al., 2022).
 
-    Text to picture is -log of the softmax, over the pictures of a batch, of cosine / temperature at the text's own picture;
-    picture to text the same over the captions. Pictures with an equal caption, and other captions of the same picture,
-    are left out of the softmax: they are no wrong answers. Pieces of a step and processes
-    compare within themselves: more of them make the contrast easier.
+    Text to picture is -log of the softmax, over the pictures of a batch, of cosine / temperature at the text's own
+    picture; picture to text the same over the captions. Pictures with an equal caption, and other captions of the same
+    picture, are left out of the softmax: they are no wrong answers. Pieces of a step and processes compare within
+    themselves: more of them make the contrast easier.
     """
 
     class Config(Objective.Config):
@@ -73,7 +73,7 @@ def with_caption(captions: PaddedIds, owner: Int[Tensor, "R"], pictures: int) ->
 
 
 def contrast(logits: Float[Tensor, "R B"], owner: Int[Tensor, "R"], also: Bool[Tensor, "R B"]) -> Float[Tensor, ""]:
-    """The sum, over captions, of both ways' mean -log p; `also` marks pictures that a caption belongs to, its own among them."""
+    """The sum over captions of both ways' mean -log p; `also` marks all pictures that a caption belongs to."""
     rows = torch.arange(len(owner), device=owner.device)
     others = also & (rows.new_tensor(range(logits.shape[1])) != owner[:, None])
     to_picture = F.cross_entropy(logits.masked_fill(others, -torch.inf), owner, reduction="sum")

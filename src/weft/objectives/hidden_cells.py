@@ -36,7 +36,7 @@ class HiddenCells(Objective):
 def crps(
     truth: Float[Tensor, "*cells"], mean: Float[Tensor, "*cells"], spread: Float[Tensor, "*cells"]
 ) -> Float[Tensor, "*cells"]:
-    """The score of normal distributions; a spread of almost nothing counts as that."""
+    """The score of normal distributions; a spread below 1e-6 counts as 1e-6."""
     spread = spread.clamp(min=1e-6)
     z = (truth - mean) / spread
     density = (-0.5 * z**2).exp() / math.sqrt(2 * math.pi)

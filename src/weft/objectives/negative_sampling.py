@@ -1,4 +1,4 @@
-"""NegativeSampling: words are told from others by the words around them. Knows tables of rows; refuses to know texts."""
+"""NegativeSampling: words are distinguished from drawn words by their neighbours. Knows tables of rows, not texts."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,15 +19,15 @@ Contexts = Literal["skip-gram", "cbow"]
 
 
 class NegativeSampling(Objective):
-    """sum -log s(u.v) over neighbours, and as much for `negatives` drawn words each: -log s(-u.v), s the logistic function.
+    """sum -log s(u.v) over neighbours, and -log s(-u.v) for `negatives` drawn words each; s is the logistic function.
 
-    skip-gram: u is a word and v each of its neighbours (Mikolov et al., 2013). cbow: u is the mean of the neighbours' vectors
-    and v the word itself. The words of a line share the drawn words, so that all scores are products of matrices
-    (Ji et al., 2016); each is weighted to count like `negatives` words drawn for every pair.
+    skip-gram: u is a word and v each of its neighbours (Mikolov et al., 2013). cbow: u is the mean of the neighbours'
+    vectors and v the word itself. The words of a line share the drawn words, so that all scores are products of
+    matrices (Ji et al., 2016); each is weighted to count like `negatives` words drawn for every pair.
     """
 
     class Config(Objective.Config):
-        """`contexts` says what is predicted from what; `negatives` is the number of drawn words that count for each pair."""
+        """`contexts` says what is predicted from what; `negatives` is the number of drawn words for each pair."""
 
         contexts: Contexts = "skip-gram"
         negatives: float = 5.0
@@ -50,8 +50,8 @@ class NegativeSampling(Objective):
 class _Surprise(torch.autograd.Function):
     """The loss of lines and the number of pairs, with the gradient of the rows computed on the way.
 
-    Lines are computed in parts of a fixed size, side by side, so that the order of sums does not depend on how many threads
-    there are. Accelerators compute all lines at once.
+    Lines are computed in parts of a fixed size, side by side, so that the order of sums does not depend on how many
+    threads there are. Accelerators compute all lines at once.
     """
 
     @staticmethod
@@ -83,7 +83,7 @@ class _Surprise(torch.autograd.Function):
 
 @dataclass(frozen=True)
 class _Slopes:
-    """The loss of a part, its number of pairs, and the gradient at each place of its words, neighbours and drawn words."""
+    """The loss of a part, its number of pairs, and the gradients at its words, neighbours and drawn words."""
 
     total: Tensor
     count: Tensor

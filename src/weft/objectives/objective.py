@@ -1,4 +1,4 @@
-"""Objective: a model and a raw batch become a loss, as a sum and a count, to be divided once by whoever adds them up."""
+"""Objective: a model and a raw batch become a loss: a sum and a count, divided once by whoever adds them up."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,8 +37,8 @@ class Term:
 class Loss:
     """The sum of the losses of `count` things predicted. An empty batch is a sum of zero over zero things.
 
-    `wrong` is the number of wrong answers. It is None in training, and where answers are not simply right or wrong. What is
-    minimised is total / count plus all `terms`, each divided by its count.
+    `wrong` is the number of wrong answers. It is None in training, and where answers are not simply right or wrong.
+    What is minimised is total / count plus all `terms`, each divided by its count.
     """
 
     total: Float[Tensor, ""]
@@ -81,7 +81,7 @@ class Objective(Part):
         raise NotImplementedError
 
     def counts(self, batch: Any) -> Mapping[str, int]:
-        """The count of the loss (as `OWN`) and of each further term, for a whole batch; empty where there is no such term.
+        """The count of the loss (as `OWN`) and of each further term, for a whole batch; empty without further terms.
 
         The batch is counted before the model runs: a step may be computed in pieces and in several processes, and each
         piece's gradient is made of terms that are divided by different counts.

@@ -1,4 +1,4 @@
-"""PairCount: how often two words stand near each other, from their vectors. Knows tables of rows; refuses to know texts."""
+"""PairCount: how often two words stand near each other, from their vectors. Knows tables of rows, not texts."""
 
 from weft.batches.words import WordPairs
 from weft.models.word_vectors import WordVectors
@@ -6,7 +6,7 @@ from weft.objectives.objective import Loss, Objective
 
 
 class PairCount(Objective):
-    """sum f(x) (u_i.v_j + a_i + b_j - log x)^2 over pairs that stand near each other x times (Pennington et al., 2014)."""
+    """sum f(x) (u_i.v_j + a_i + b_j - log x)^2 over pairs of words that are near x times (Pennington et al., 2014)."""
 
     class Config(Objective.Config):
         """Nothing to choose: the weights f are those of the samples."""

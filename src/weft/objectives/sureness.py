@@ -17,8 +17,7 @@ MIN_HELD_OUT = 20  # held-out samples; with fewer the model stays as it is
 def soften(model: Stream, answers: Iterable[tuple[Tensor, Tensor]]) -> float:
     """Scale down the logits of an overconfident model, by one factor on its last map; returns the factor.
 
-    `answers` are the logits for things that it has not learned from, with their true classes, a batch at a time. A model
-    is never made surer.
+    `answers` are batches of logits for held-out samples, with their true classes. A model is never made surer.
     """
     head = model.head
     if not isinstance(head, Pooled | FirstAndMean):

@@ -23,16 +23,16 @@ class TargetClass(Objective):
     """-sum log p(y_t | y_<t, x), teacher forcing: the decoder reads the true target, not its own predictions.
 
     In training the truth is softened: it counts 1 - `smoothing`, and all tokens alike share the rest (Szegedy et al.,
-    2016; Vaswani et al., 2017). With `coverage` lambda each target adds lambda sum_i (1 - sum_t a_ti)^2 in training, where
-    a_ti is the attention of its token t to token i of the memory, the mean of all layers and heads: over the whole target
-    every part of the source shall be read alike (the doubly stochastic attention of Xu et al., 2015). A model that is being
-    evaluated is scored by the truth alone.
+    2016; Vaswani et al., 2017). With `coverage` lambda each target adds lambda sum_i (1 - sum_t a_ti)^2 in training,
+    where a_ti is the attention of its token t to token i of the memory, the mean of all layers and heads: over the
+    whole target every part of the source shall be read alike (the doubly stochastic attention of Xu et al., 2015). A
+    model that is being evaluated is scored by the truth alone.
     """
 
     abstract = True
 
     class Config(Objective.Config):
-        """`smoothing` is label smoothing, the share of probability spread evenly over all tokens; `coverage` weighs the penalty, 0 leaves it out."""
+        """`smoothing` is label smoothing, spread evenly over all tokens; `coverage` weighs the penalty, 0 for none."""
 
         smoothing: float = 0.0
         coverage: float = 0.0
@@ -69,7 +69,7 @@ class TargetClass(Objective):
         return Loss(total, targets.numel(), wrong)
 
     def counts(self, batch: Batch[Any, PaddedIds]) -> Mapping[str, int]:
-        """The penalty is divided by the number of tokens too: a target's penalty stands beside the sum over its tokens."""
+        """The number of target tokens, by which the penalty is divided too: it stands beside the sum over tokens."""
         if not self.config.coverage:
             return {}
         tokens = sum(int(part.wanted.real[:, 1:].sum()) for part in batch.each)
@@ -77,14 +77,14 @@ class TargetClass(Objective):
 
 
 class TargetToken(TargetClass):
-    """-sum log p(y_t | y_<t, x) of the tokens of a text, of which several may be right: weights are chosen by the loss."""
+    """-sum log p(y_t | y_<t, x) of the tokens of a text. Several texts may be right: weights are chosen by the loss."""
 
     class Config(TargetClass.Config):
         """Smoothing and coverage."""
 
 
 class TargetSymbol(TargetClass):
-    """-sum log p(y_t | y_<t, x) of the symbols of a tree, of which one is right: weights are chosen by wrong symbols."""
+    """-sum log p(y_t | y_<t, x) of the symbols of a tree. One tree is right: weights are chosen by wrong symbols."""
 
     class Config(TargetClass.Config):
         """Smoothing and coverage."""

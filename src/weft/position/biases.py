@@ -1,4 +1,4 @@
-"""Score biases: a number added to each score from the places of query and key, or from a relation. Knows no modality."""
+"""Score biases: a number added to each score, from the places of query and key or a relation. Knows no modality."""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ NO_PAIRS: Mapping[str, Tensor] = MappingProxyType({})
 
 
 class Bias(Part, nn.Module):
-    """A number for each head, query and key, from their coordinates; one with `relations` is given these too, (B Q K)."""
+    """A number for each head, query and key, from their coordinates, and from `relations` (B Q K) if it names any."""
 
     abstract = True
 
@@ -144,7 +144,7 @@ class Offsets(Bias):
 
 
 class Kinds(Bias):
-    """b[head, kind]: a learned number for each head and kind of pair: types of edges, steps between nodes (Ying et al., 2021)."""
+    """b[head, kind]: a learned number for each head and kind of pair: edge types, steps apart (Ying et al., 2021)."""
 
     class Config(Bias.Config):
         """`relation` holds a kind for each pair, from 0 to below `count`; larger ones count as the last."""

@@ -144,10 +144,10 @@ def _linear(place: Tensor, size: int) -> list[tuple[Tensor, Tensor]]:
 
 
 class Sinusoidal(Code):
-    """sin and cos of the coordinate at frequencies 1 ... 1/base (Vaswani et al., 2017), the width shared by the axes."""
+    """sin and cos of the coordinate at frequencies 1 ... 1/base (Vaswani et al., 2017); axes share the width."""
 
     class Config(Code.Config):
-        """One block of the width for each axis; `base` is the longest wavelength over 2 pi, place 0 is counted as `start`."""
+        """Each axis has a block of the width; `base` is the longest wavelength over 2 pi, `start` the first place."""
 
         axes: tuple[str, ...] = ("position",)
         base: float = 10000.0

@@ -1,4 +1,4 @@
-"""Codes of places on a plane or a globe, beside `Fourier`: the coordinates themselves, spherical harmonics, codes joined."""
+"""Codes of places on a plane or a globe, beside `Fourier`: plain coordinates, spherical harmonics, codes joined."""
 
 import math
 from collections.abc import Mapping

@@ -12,13 +12,13 @@ from weft.position.codes import some_axes
 
 
 class Near(Bias):
-    """-|p - q|^2 / (2 width^2), with a fixed width for each head: from `nearest` to `farthest`, the last head without any.
+    """-|p - q|^2 / (2 width^2), with a fixed width for each head from `nearest` to `farthest`; none for the last head.
 
     A Gaussian neighbourhood multiplies the weights, as ALiBi (Press et al., 2022) does along a line: heads begin local.
     """
 
     class Config(Bias.Config):
-        """Distances are Euclidean over `axes`; widths are in their units and grow by a constant factor from head to head."""
+        """Distances are Euclidean over `axes`; widths are in their units and grow by a constant factor head by head."""
 
         axes: tuple[str, ...]
         nearest: float

@@ -44,7 +44,7 @@ class Even(Stretch):
 class Ramp(Stretch):
     """Pairs with few turns within the first `context` places are slowed by `factor`, those with many are kept.
 
-    Between `slow` turns and `fast` turns both frequencies are mixed: frequency / factor * (1 - kept) + frequency * kept.
+    Between `slow` and `fast` turns both frequencies are mixed: frequency / factor * (1 - kept) + frequency * kept.
     """
 
     factor: float
@@ -77,7 +77,7 @@ class TurnRamp(Ramp):
 
 
 class PairRamp(Ramp):
-    """A `Ramp` in which `kept` falls evenly from pair to pair: YaRN (Peng et al., 2023), whose gain is 0.1 ln(factor) + 1.
+    """A `Ramp` where `kept` falls evenly from pair to pair: YaRN (Peng et al., 2023), with gain 0.1 ln(factor) + 1.
 
     With `whole` the ramp begins and ends at whole pairs.
     """

@@ -41,7 +41,7 @@ def _turned(x: Tensor, cos: Tensor, sin: Tensor, sign: int) -> Tensor:
 
 
 class _Turn(torch.autograd.Function):
-    """A turn's gradient is the turn back: four passes forward and four backward, where autograd would take three times as many."""
+    """A turn's gradient is the turn back: four passes forward and four backward, a third of what autograd takes."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

@@ -1,4 +1,20 @@
-"""Runs: trained, loaded, used, exchanged. Knows no task by name."""
+"""Runs: trained, loaded, used, exchanged. Knows no task by name.
+
+    start, training           from the user's words to data, without torch; runs planned, trained and measured
+    checking, check_facts     `weft check`: what data is and what is wrong with it; its facts
+    run, finding              Run, load; a run found by its name
+    asking                    from inputs to answers: the one place that opens what a user names
+    embedding                 vectors of inputs, and the nearest of them
+    listing, comparing, ranking   runs in a folder; side by side; which of two is better
+    cleaning, verifying       what a run no longer needs; whether it is still what it was
+    sweep, soup               a grid of settings; averaged weights of several runs
+    importing, exporting, export_card              models from and for other tools; the README of an export
+    demo                      English to French, from nothing to a picture
+
+A model from elsewhere becomes a run: its task gives it codecs (`Task.adopted`), `importing` writes them into
+config.json (`imported` there names the origin). `exporting` is the way back (`Task.outgoing`, `Task.proof`): it writes,
+lets the other tool prove the folder, and removes it where the numbers differ. Only `weft import` uses the network.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any

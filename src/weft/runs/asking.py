@@ -1,7 +1,7 @@
 """From inputs to answers: what users name is opened here and nowhere else, settings are checked, answers come in order.
 
-given -> ask -> Answer, and `written` for the files that a user asked for. Who has values already, as a server does, calls
-`checked` and `ask` alone: these open nothing and write nothing.
+given -> ask -> Answer, and `written` for the files that a user asked for. Who has values already, as a server does,
+calls `checked` and `ask` alone: these open nothing and write nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from weft.errors import ConfigError, Interrupted, StorageError, WeftError
 from weft.files.decoding import read_text, reading_as
 from weft.files.documents import Document, units
 from weft.files.finding import ending
-from weft.files.ways import ways_of
+from weft.files.ways import read_options
 from weft.files.writing import write_made
 from weft.generate.stopping import Stop, Stopped, never, stopped_by
 from weft.inspect.views import View
@@ -92,7 +92,7 @@ def _name(one: object) -> str:
 
 
 def checked(run: "Run", use: Use, settings: Mapping[str, Any], *, files: bool) -> Config:
-    """The settings of a use as a config. Without `files`, every setting that names a file or says how one is read is refused."""
+    """The settings of a use as a config. Without `files`, settings that name a file or how it is read are refused."""
     task, said = run.task, dict(settings)
     kind: type[Config] = {"predict": task.Predict, "look": task.Look, "embed": task.Embed}[use] or NoSettings
     refused = () if files else (*READING, *getattr(kind, "names_files", ()))
@@ -100,7 +100,7 @@ def checked(run: "Run", use: Use, settings: Mapping[str, Any], *, files: bool) -
         if name.split(".")[0] in refused:
             problem = f"{name!r:.60} names a file or says how files are read, and here no file is opened or written"
             raise ConfigError(problem, where=name[:60], fix="leave it out")
-    ways_of(said)
+    read_options(said)
     usual = kind() if use == "look" or kind is NoSettings else run.loaded.usual(kind, use)
     return with_settings(usual, said)
 
@@ -216,11 +216,11 @@ def _heard(listen: Listen | None, before: int) -> Listen | None:
 def predicted(
     run: "Run", words: Sequence[object], settings: Mapping[str, Any], *, listen: Listen | None = None
 ) -> tuple[list[Prediction], list[tuple[str, WeftError]]]:
-    """The predictions for what a user names, with the files that are asked for; and the inputs without one, with their errors.
+    """The predictions for what a user names, with the files asked for; and the inputs that failed, with their errors.
 
     An error that no prediction goes with is raised.
     """
-    ways, how = ways_of(dict(settings)), checked(run, "predict", settings, files=True)
+    ways, how = read_options(dict(settings)), checked(run, "predict", settings, files=True)
     with run.used(**ways):
         inputs = list(given(run, words, ways=Ways("predict", how, **ways)))
         found = list(ask(run, inputs, how, listen=listen))
@@ -235,7 +235,7 @@ def predicted(
 
 
 def written(answers: Iterable[Answer], how: Config) -> None:
-    """Write the files that a user asked for: that of the setting `output`, and those that the answers themselves name."""
+    """Write the files that a user asked for: that of the setting `output`, and those that the answers name."""
     if (folder := getattr(how, "out", None)) is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
     for answer in answers:

@@ -20,7 +20,7 @@ from weft.files.workbooks import WORKBOOK, sheets_of
 ROWS = 4  # first rows that are shown
 WIDE = 100  # characters of a row that are shown
 LETTERS = 20_000  # letters looked at to tell scripts
-RARE = 0.01  # of the letters: scripts below this share are not told
+RARE = 0.01  # of the letters: scripts below this share are not named
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`weft check` and `weft.check`: what data is, what could be learned from it, and what is wrong with it. Trains nothing.
+"""`weft check` and `weft.check`: what data is, what could be learned from it, what is wrong with it. Trains nothing.
 
 Torch is loaded for the plan alone, and only where the data can be trained on.
 """
@@ -41,8 +41,8 @@ class Defect:
 class Checked:
     """What is known of some data.
 
-    `certainty` is one of sure, likely, asked for and not clear. `uses` are tasks with the command that does each, the best
-    first. `refused` says why `weft train` would refuse the data as it is; `plan` holds the lines of its plan where it would not.
+    `certainty` is one of sure, likely, asked for and not clear. `uses` are tasks with their commands, the best first.
+    `refused` says why `weft train` would refuse the data; `plan` holds the lines of its plan where it would not.
     """
 
     sources: tuple[str, ...]
@@ -140,7 +140,7 @@ def _checked(asked: Asked, survey: Survey, progress: Progress, plans: bool) -> C
 def _unclear(
     known: dict[str, Any], asked: Asked, survey: Survey, error: DataError, found: Sequence[Use], progress: Progress
 ) -> Checked:
-    """What is known of data that has no task yet: a table by its columns, other data as the first task would read it."""
+    """What is known of data without a task yet: a table by its columns, other data as the first task would read it."""
     data = None
     if not survey.tables and found:
         try:

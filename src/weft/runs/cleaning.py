@@ -1,4 +1,4 @@
-"""What a run no longer needs: the checkpoints of a finished run hold the state of the optimizer, which only training reads."""
+"""What a run no longer needs: checkpoints of a finished run hold the optimizer's state, which only training reads."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ from typing import Any
 
 from weft.errors import WeftError
 from weft.runs.finding import require_run
-from weft.runs.listing import IMPORTED, Entry, describe
+from weft.runs.listing import IMPORTED, ListedRun, describe
 from weft.training.folder import RunFolder
 
 Interval = tuple[float, float]
@@ -66,7 +66,7 @@ def _measured(folder: RunFolder, data: Sequence[str]) -> tuple[Mapping[str, floa
     return report["metrics"], {name: tuple(ends) for name, ends in report.get("intervals", {}).items()}
 
 
-def _settings(config: Mapping[str, Any], entry: Entry) -> dict[str, Any]:
+def _settings(config: Mapping[str, Any], entry: ListedRun) -> dict[str, Any]:
     """All that was chosen for a run, by name; those of a part under its name, as in augment.flip."""
     found: dict[str, Any] = {"task": entry.task, "model": entry.model, "data": entry.data, "from": config.get("from"),
                              "preset": config.get("preset"), "steps made": entry.steps,
@@ -90,7 +90,7 @@ def _differing(settings: Sequence[Mapping[str, Any]]) -> dict[str, tuple[Any, ..
     return {name: row for name, row in rows.items() if any(value != row[0] for value in row)}
 
 
-def _remarks(configs: Sequence[Mapping[str, Any]], entries: Sequence[Entry]) -> tuple[str, ...]:
+def _remarks(configs: Sequence[Mapping[str, Any]], entries: Sequence[ListedRun]) -> tuple[str, ...]:
     """What makes the measures of these runs hard to compare."""
     found = []
     if len({entry.task for entry in entries}) > 1:

@@ -1,4 +1,4 @@
-"""`weft embed`: vectors of what the user names, written as an array, and the inputs nearest to queries, as a list or a sheet."""
+"""`weft embed`: vectors of what the user names, as an array, and the inputs nearest to queries, as a list or sheet."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.errors import WeftError
-from weft.files.ways import ways_of
+from weft.files.ways import read_options
 from weft.inspect.sheets import contact_sheet
 from weft.runs.asking import checked, embedded, given, parted
 from weft.runs.run import Run
@@ -25,7 +25,7 @@ def embed_inputs(
     Also the inputs that cannot be used, each with its error.
     """
     kind = _checked(out, queries)
-    ways, how = ways_of(dict(settings)), checked(run, "embed", settings, files=True)
+    ways, how = read_options(dict(settings)), checked(run, "embed", settings, files=True)
     with run.used(**ways):
         inputs = list(given(run, words, ways=Ways("embed", how, **ways, lines=True)))
         if not inputs:

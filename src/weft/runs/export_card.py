@@ -15,7 +15,8 @@ def export_card(run: Loaded, found: Outgoing, kind: str, difference: float, trie
         "",
         f"Written by weft {VERSION} from a run of the task {run.config.get('task') or 'none'}, as {kind}.",
         "",
-        f"Opened again by the other tool in a fresh process, its values differ from the run's by {difference:.2g} at most.",
+        "Opened again by the other tool in a fresh process, its values differ from the run's "
+        f"by {difference:.2g} at most.",
     ]
     if tried:
         things = "pictures" if "picture" in run.codecs else "texts"

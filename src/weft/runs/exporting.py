@@ -1,4 +1,4 @@
-"""Runs written for other tools: a Hugging Face folder or an ONNX model, each proved by the tool itself in a fresh process."""
+"""Runs written for other tools: a Hugging Face folder or an ONNX model, proved by that tool in a fresh process."""
 
 import shutil
 from pathlib import Path

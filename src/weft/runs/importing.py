@@ -59,7 +59,7 @@ def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
 
 
 def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loaded, tuple[str, ...]]:
-    """A Hugging Face folder, owner/name on the Hub, or a file that a task takes, written as a run; also what users should know."""
+    """A Hugging Face folder, owner/name on the Hub or a file that a task takes, as a run; and remarks for the user."""
     if out is not None:
         check_place(RunFolder(out), resume=False)
     if (file := _in_a_file(Path(source))) is not None:
@@ -80,7 +80,7 @@ def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loade
 
 
 def _in_a_file(path: Path) -> tuple[str, AdoptedFile] | None:
-    """The name of the task that takes a file as a model, and the model; None where no task does, or there is no file."""
+    """The task that takes a file as a model, by name, and the model; None where no task does, or no file is there."""
     for name, card in all_cards().items() if path.is_file() else ():
         if card.adopts_files and (found := card.task.adopted_file(path)) is not None:
             return name, found

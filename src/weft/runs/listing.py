@@ -1,4 +1,4 @@
-"""The runs in a folder at a glance: what each learned, from what, how far it came and how well it does. Loads no torch."""
+"""The runs in a folder: what each learned, from what, how far it came and how well it does. Loads no torch."""
 
 import contextlib
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ FINISHED, IMPORTED, TRAINING, STOPPED, BEGUN, DAMAGED = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListedRun:
     """One run. `steps` and `seconds` are those of training so far; `bytes` is what its folder takes."""
 
     run: str
@@ -45,22 +45,22 @@ class Entry:
         return asdict(self)
 
 
-def list_runs(places: Iterable[str | Path] = (HOME,)) -> list[Entry]:
+def list_runs(places: Iterable[str | Path] = (HOME,)) -> list[ListedRun]:
     """All runs that are these folders or stand in them, by the time of their last change, the newest first."""
     found = {path.resolve(): path for place in places for path in _runs_in(Path(place))}
     return [describe(path) for path in sorted(found.values(), key=_changed, reverse=True)]
 
 
-def describe(path: Path) -> Entry:
+def describe(path: Path) -> ListedRun:
     """What is known of one run. A damaged one is listed too, with what is wrong with it."""
     folder, size = RunFolder(path), folder_bytes(path)
     try:
         config = folder.config()
     except WeftError as error:
-        return Entry(shown(path), state=DAMAGED, bytes=size, problem=error.problem)
+        return ListedRun(shown(path), state=DAMAGED, bytes=size, problem=error.problem)
     result = config.get("result") or {}
     step, seconds = _progress(folder, result)
-    return Entry(
+    return ListedRun(
         run=shown(path),
         task=str(config.get("task") or ""),
         model=str(config.get("model_name") or ""),

@@ -1,4 +1,4 @@
-"""Which of two runs of a task is better: the measure that decides, and a score in which more is better. Loads no torch."""
+"""Which of two runs of a task is better: the measure that decides, and a score (more is better). Loads no torch."""
 
 from collections.abc import Mapping
 

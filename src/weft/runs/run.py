@@ -12,7 +12,7 @@ from torch import nn
 from weft.config import from_json
 from weft.domains.registry import task_of
 from weft.errors import ConfigError, NotNumbers, StorageError, Unfit, WeftError, listed, placed
-from weft.files.ways import reading, ways_of
+from weft.files.ways import read_options, reading
 from weft.inspect.views import View
 from weft.models.outline import own_tensors, unfilled
 from weft.models.stream import Model
@@ -94,7 +94,7 @@ class Run:
 
     @contextmanager
     def used(self, **ways: Any) -> Iterator[None]:
-        """While the run is used: how files are read, and which of its own is to blame where its model cannot compute."""
+        """While the run is used: how files are read, and which file of the run is to blame if it cannot compute."""
         try:
             with reading(**ways):
                 yield
@@ -111,10 +111,10 @@ class Run:
     ) -> list[dict[str, Any]]:
         """One object for each input, as the command line's `--json` gives them.
 
-        With `outside=True`, links and paths in inputs may lead out of the folders that are named; with `encoding="cp1252"`,
-        files of text are decoded so. Both hold in all that follows.
+        With `outside=True`, links and paths in inputs may lead out of the folders that are named; with
+        `encoding="cp1252"`, files of text are decoded so. Both hold in all that follows.
         """
-        ways, how = ways_of(settings), checked(self, "predict", settings, files=True)
+        ways, how = read_options(settings), checked(self, "predict", settings, files=True)
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
         refuse_headless(self._loaded)
         with self.used(**ways):
@@ -131,8 +131,8 @@ class Run:
     ) -> dict[str, Any]:
         """Measures on data; on the run's own held-out part when none is named, which is read as it was in training."""
         named = [data] if isinstance(data, str | Path) else list(data or ())
-        as_trained = {} if named else ways_of(dict(self.config.get("training") or {}))
-        ways = {name: said or as_trained.get(name) for name, said in ways_of(settings).items()}
+        as_trained = {} if named else read_options(dict(self.config.get("training") or {}))
+        ways = {name: said or as_trained.get(name) for name, said in read_options(settings).items()}
         run = self.task.prepared(self._loaded, with_settings(self.task.Evaluate(), settings))
         with self.used(**ways):
             found, what = evaluate(self.task, run, [str(d) for d in named], Progress(quiet=quiet))
@@ -155,7 +155,7 @@ class Run:
 
     def predict_file(self, path: str | Path, **settings: Any) -> tuple[str, list[dict[str, Any]]] | None:
         """A document with its texts replaced by predictions, and these; None where the task knows no documents."""
-        file = document(self, path, ways=Ways(**ways_of(dict(settings))))
+        file = document(self, path, ways=Ways(**read_options(dict(settings))))
         if file is None:
             return None
         found = self.predict(file.texts, **settings) if file.texts else []
@@ -169,7 +169,7 @@ class Run:
 
     def embedded(self, inputs: Any, **settings: Any) -> Embedded:
         """The same with the names of what the vectors are of."""
-        ways, how = ways_of(settings), checked(self, "embed", settings, files=True)
+        ways, how = read_options(settings), checked(self, "embed", settings, files=True)
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
         with self.used(**ways):
             return embedded(self, list(given(self, many, ways=Ways("embed", how, **ways))), how)
@@ -193,7 +193,7 @@ class Run:
 
         Without an input, what was learned from all of them: `run.look(what="filters")` of a model for pictures.
         """
-        ways, how = ways_of(settings), checked(self, "look", settings, files=True)
+        ways, how = read_options(settings), checked(self, "look", settings, files=True)
         several = isinstance(input, list | tuple) and any(one.several for one in self.task.asks)
         many = input if several else [] if input is None else [input]
         with self.used(**ways):
@@ -218,8 +218,8 @@ class Run:
 def load(folder: str | Path, *, broken: bool = False) -> Run:
     """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder.
 
-    The network is never used: `weft import owner/name` fetches a model and makes a run of it.
-    `broken` lets weights with NaN or infinity pass, and files that changed since the run was written; both are refused otherwise.
+    The network is never used: `weft import owner/name` fetches a model and makes a run of it. `broken` lets weights
+    with NaN or infinity pass, and files that changed since the run was written; both are refused otherwise.
     """
     return Run(open_run(folder, broken=broken))
 
@@ -264,7 +264,7 @@ def loaded(folder: RunFolder, config: Mapping[str, Any], model: Model) -> Loaded
 
 
 def check_settings(card: Card, config: Mapping[str, Any], where: str) -> None:
-    """Refuse settings that the task of a run does not know: they are asked for when the run is measured or gone on with."""
+    """Refuse settings that the task of a run does not know: measuring and resuming need them."""
     if config.get("training") is not None:
         from_json(config["training"], card.training, where=f"{where}: training")
     if config.get("objective") is not None:
@@ -286,6 +286,6 @@ def refuse_broken(names: Sequence[str], where: str) -> None:
         raise WeftError(
             f"weights that are not finite numbers: {listed(names)}",
             where=where,
-            fix="fetch or train the model again; predict, evaluate, look, embed and export take it as it is with --broken, "
-            "weft.load with broken=True",
+            fix="fetch or train the model again; predict, evaluate, look, embed and export take it as it is with "
+            "--broken, weft.load with broken=True",
         )

@@ -1,6 +1,6 @@
 """Model soups: the weights of several runs averaged (Wortsman et al., 2022), measured, and written as a run.
 
-Uniform: all of them. Greedy: the best first, then each that does no harm on held-out data. The better of the two is kept.
+Uniform: all of them. Greedy: the best first, then each that does no harm on held-out data. The better one is kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -145,8 +145,8 @@ def _write(
             "measure"
         ]: f"{abs(max(report['uniform'], report['greedy'])):.4g}, best member {abs(max(report['scores'])):.4g}",
     }
-    card = model_card(folder.path.absolute().name, result, summary="The mean of the weights of several runs, made by weft.",
-                      use=f"weft evaluate {folder.path}", facts=facts)  # fmt: skip
+    card = model_card(folder.path.absolute().name, result, use=f"weft evaluate {folder.path}", facts=facts,
+                      summary="The mean of the weights of several runs, made by weft.")  # fmt: skip
     config = {**first.config, "from": None, "soup": dict(report), "result": result}
     kept = {name: first.folder.content(name) for name in Run(first).task.keeps if (first.folder.path / name).exists()}
     folder.finish(weights, config, {**files_of(first.codecs), **kept, "README.md": card})

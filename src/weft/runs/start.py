@@ -94,7 +94,7 @@ def train(
 
 
 def _processes() -> AbstractContextManager[object]:
-    """The processes that train together, if torchrun started several: they meet first, so that a refusal reaches all."""
+    """The processes that train together, if torchrun started several: they meet first, so a refusal reaches all."""
     return nullcontext() if os.environ.get("WORLD_SIZE", "1") == "1" else _training().together()
 
 
@@ -167,8 +167,9 @@ def check_words(card: Card, asked: Asked) -> None:
 
 def check_again(card: Card, config: Mapping[str, Any], asked: Asked) -> None:
     """What the user says again at a resume must be what the run began with."""
-    began = {**config["training"], **config["budget"], "model": config.get("model_name"), "preset": config.get("preset"),
-             "valid": config["data"].get("valid"), "from": config.get("from"), "task": config["task"]}  # fmt: skip
+    began = {**config["training"], **config["budget"], "model": config.get("model_name"),
+             "preset": config.get("preset"), "valid": config["data"].get("valid"), "from": config.get("from"),
+             "task": config["task"]}  # fmt: skip
     said = {"task": asked.task, "model": asked.model, "preset": asked.preset, "from": asked.origin,
             "valid": asked.valid, **vars(asked.budget), **asked.settings}  # fmt: skip
     for key, value in said.items():

@@ -1,12 +1,12 @@
-"""Sweeps: a grid of settings trained within one budget. Each round trains what is left for longer and keeps the better half.
+"""Sweeps: a grid of settings trained within one budget. Each round trains longer and keeps the better half.
 
 runs/book-sweep-1/
     sweep.json                    what was asked for
     1-lr=0.001-dropout=0/         a run of the first round
     3-lr=0.001-dropout=0/         the winner, trained again for the whole of the last round
 
-Every round trains from the beginning: learning rates fall to zero over a run's own time, and models are sized by it, so that
-a short run is no first part of a long one. Loads no torch itself.
+Every round trains from the beginning: learning rates fall to zero over a run's own time, and models are sized by it, so
+that a short run is no first part of a long one. Loads no torch itself.
 """
 
 import itertools
@@ -63,7 +63,7 @@ class Sweep:
 
 
 def several(words: Words, settings: Words) -> dict[str, list[str]]:
-    """The words that have several values, with them: `lr=1e-3,3e-3`, `--model gpt,swift`. Settings that are lists have one."""
+    """The words with several values: `lr=1e-3,3e-3`, `--model gpt,swift`. Settings that are lists have one value."""
     named = {**({"model": words["model"]} if words.get("model") else {}), **settings}
     listed = {name: value.split(",") for name, value in named.items() if isinstance(value, str) and "," in value}
     kinds = field_types(_card(words, settings).training) if listed else {}

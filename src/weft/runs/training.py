@@ -1,5 +1,5 @@
-"""Runs in training: planned, trained, measured, written. In a world of several processes the first one plans and writes;
-the others take what it wrote and train beside it.
+"""Runs in training: planned, trained, measured, written. In a world of several processes the first one plans and
+writes; the others take what it wrote and train beside it.
 """
 
 import shlex

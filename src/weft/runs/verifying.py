@@ -16,7 +16,7 @@ CURVE = "loss.png"  # drawn once, when the run ends
 
 @dataclass(frozen=True)
 class Verified:
-    """What was found, by file: `refused` ones decide answers or measures and are not read, `changed` ones can be read as they are."""
+    """What was found, by file: `refused` ones decide answers or measures and are not read; `changed` ones are read."""
 
     sealed: bool  # runs of earlier versions are not, and nothing is known of their files
     refused: Mapping[str, str] = field(default_factory=dict)

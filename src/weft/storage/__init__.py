@@ -1,1 +1,8 @@
-"""Files on disk: written whole or not at all, read without trust; tensors in files. Knows nothing of models."""
+"""Files on disk: written whole or not at all, read without trust; tensors in files. Knows nothing of models.
+
+store                     the one door through which a run folder is read and written
+lock                      one process at a time writes in a run folder
+disk                      faults of the disk in words; how much room there is
+tensors, tensor_file      safetensors written and read; one file held open and checked
+soundness                 whether the numbers in tensors can be computed with
+"""

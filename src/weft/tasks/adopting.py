@@ -18,9 +18,9 @@ from weft.tasks.settings.sized import SizedTraining
 
 @dataclass(frozen=True)
 class Adopted:
-    """The codecs by end, as far as the folder says what they are; what is learned where a run goes on with the model.
+    """The codecs by end, as far as the folder says what they are, and the objective of runs that start from the model.
 
-    `objective` is None where the model learns nothing itself. `settings` are those of the training that later runs take over.
+    `objective` is None where the model learns nothing itself. `settings` are those that later runs take over.
     `files` are those that the codecs read, by name.
     """
 
@@ -32,7 +32,7 @@ class Adopted:
 
 @dataclass(frozen=True)
 class AdoptedFile:
-    """A model out of one file, with all that a run has. `family` is what such files hold, `form` how this one is written.
+    """A model out of one file, with all that a run has. `family` is what such files hold, `form` how this is written.
 
     `summary` and `facts` are for the model card.
     """

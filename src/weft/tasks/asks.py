@@ -44,7 +44,8 @@ class Gives:
     """A kind of answer: whether it can be heard as it is made, and the endings of files that it can be written to."""
 
     kind: Literal[
-        "text", "choices", "ranking", "labels", "number", "tags", "tree", "numbers", "vector", "picture", "fields", "table"
+        "text", "choices", "ranking", "labels", "number", "tags", "tree", "numbers", "vector", "picture", "fields",
+        "table",
     ]  # fmt: skip
     streams: bool = False
     endings: tuple[str, ...] = ()
@@ -151,7 +152,7 @@ def unlike(one: Given, expected: str) -> WeftError:
 
 @contextmanager
 def in_a_file(one: Given, content: Content) -> Iterator[Path]:
-    """Bytes as a file in a private folder, for libraries that read nothing else; errors name the input instead of the file."""
+    """Bytes as a file in a private folder, for libraries that read files alone; errors name the input, not the file."""
     with tempfile.TemporaryDirectory(prefix="weft-given-") as folder:
         path = Path(folder) / f"input{content.ending}"
         path.write_bytes(content.data)

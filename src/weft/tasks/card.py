@@ -28,7 +28,7 @@ class Card:
     models: Mapping[str, str]
     presets: Mapping[str, str]
     asks: str = ""  # what the command line needs beside the example
-    learns_from: tuple[str, ...] = ()  # tasks whose files it learns from too, though nobody takes them for its own
+    learns_from: tuple[str, ...] = ()  # other tasks whose files it can learn from, when it is named
     adopts_files: bool = False  # whether models in single files of other tools become its runs
     seldom: bool = False  # whether files that could be its data seldom are: it is then named last
     listed: int = 1000  # lists of tasks are sorted by it; those of equal number stay as they are

@@ -70,7 +70,7 @@ def finetuning_rates(kind: type[SizedTraining], recipe: AnyRecipe, origin: Loade
 
 
 def usual_rates(training: S, recipe: AnyRecipe, request: Request, name: str) -> S:
-    """The settings with the learning rates of a new model: what has learned already is frozen, and the rest begins anew."""
+    """The settings with the learning rates of a new model: what has learned is frozen, the rest begins anew."""
     usual = type(training)(**recipe.rates[name])
     names = {"optimizer", "lr", "matrix_lr", "weight_decay", "table_decay", *recipe.rates[name]}
     return training.replace(**{one: getattr(usual, one) for one in names if one not in request.settings})
@@ -79,7 +79,7 @@ def usual_rates(training: S, recipe: AnyRecipe, request: Request, name: str) -> 
 def partly_new_rates(training: S, recipe: AnyRecipe, request: Request, name: str) -> S:
     """The settings where some parts begin with another run's weights and others anew.
 
-    New parts have the rates of a new model, or AdamW's where a model of other people's goes on; the learned ones a share.
+    New parts have the rates of a new model, or AdamW's with a model from elsewhere; learned ones a share.
     """
     learning = [run for word, run in request.runs.items() if not (word == "from" and training.freeze)]
     usual = usual_rates(training, recipe, request, name)

@@ -1,4 +1,4 @@
-"""Outgoing: what an export asks for besides the weights, in what other tools call it: tokenizer, marks, labels, unit."""
+"""Outgoing: what an export asks for besides weights, as other tools call it: tokenizer, marks, labels, unit."""
 
 import copy
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ MIN_SPREAD_PARTS = 100  # a spread below this part of the mean is lost in fp32, 
 
 @dataclass(frozen=True)
 class Outgoing:
-    """A run as another tool gets it. `model` has its adapters merged, and takes and gives numbers in the user's unit."""
+    """A run as another tool gets it. `model` has its adapters merged; its numbers are in the user's unit."""
 
     model: Model
     tokenizer: Tokenizer | None = None
@@ -61,7 +61,7 @@ def with_labels(run: Loaded, model: Model | None = None) -> Outgoing:
 
 
 def in_unit(model: Model, codec: object) -> tuple[Model, float | None]:
-    """A model that has learned numbers around 0 made to give them in the user's unit, and what differences are small to.
+    """A model that learned numbers around 0, made to give them in the user's unit; and the scale for comparing these.
 
     Mean and spread become part of the head's map, so that no other tool has to know them.
     """

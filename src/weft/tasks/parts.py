@@ -16,7 +16,7 @@ READER = "source"  # the side of a model that reads its input; a model without s
 
 @dataclass(frozen=True)
 class End:
-    """The kinds of codec that may stand at one end of a task's samples, and the side of the model that embeds its numbers."""
+    """The kinds of codec that may stand at one end of a task's samples, and the side of the model that embeds them."""
 
     codecs: tuple[type[Codec], ...]
     side: str = READER
@@ -46,14 +46,14 @@ class Parts:
 
 
 def parts_of(known: Sequence[Parts], codecs: Codecs, model: Model.Config, *, imported: bool = False) -> Parts:
-    """The first of a task's alternatives whose wiring and ends a run has; where none fits, the one that shares most ends."""
+    """The first of a task's alternatives whose wiring and ends a run has; else the one that shares most ends."""
     fitting = (parts for parts in known if parts.fits(codecs, model, imported=imported))
     nearest = max(known, key=lambda parts: (len(parts.ends.keys() & codecs.keys()), parts.has_wiring(model)))
     return next(fitting, nearest)
 
 
 def check_fit(known: Sequence[Parts], codecs: Codecs, model: Model.Config, where: str) -> None:
-    """Refuse codecs that are not those of the model's embedders. `known` are the task's alternatives, none without a task."""
+    """Refuse codecs that do not fit the model's embedders. `known` are the task's alternatives, none without a task."""
     ends = parts_of(known, codecs, model).ends if known else {}
     for name, codec in codecs.items():
         side = getattr(model, ends[name].side if name in ends else READER, model)

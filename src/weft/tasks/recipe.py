@@ -37,20 +37,20 @@ class TokensPerWeight:
 
 
 @dataclass(frozen=True)
-class Rounds:
-    """The largest rung of a ladder that sees the data this often, or `enough` samples of plenty."""
+class MinEpochs:
+    """Chooses the largest size that reaches this many epochs in its budget, or sees `enough` samples."""
 
-    rounds: float
+    epochs: float
     enough: float = math.inf
 
     def choose(self, ladder: Sequence[Sz], seen: Callable[[Sz], float], samples: float) -> Sz:
         """`seen` gives the samples that a size sees in its budget."""
-        return largest(ladder, lambda size: seen(size) >= min(self.rounds * samples, self.enough))
+        return largest(ladder, lambda size: seen(size) >= min(self.epochs * samples, self.enough))
 
 
 @dataclass(frozen=True)
 class Dropout:
-    """The share of dropout by the epochs that a run makes: `few`, more, or `many`. Repeated data is learned by heart without it."""
+    """Dropout by the epochs of a run: `few`, more, or `many`. Without it, repeated data is learned by heart."""
 
     shares: tuple[float, float, float]
     few: float = 3.0
@@ -68,11 +68,11 @@ def largest(ladder: Sequence[Sz], fits: Callable[[Sz], bool]) -> Sz:
 
 @dataclass(frozen=True)
 class Recipe(Generic[Sz]):
-    """`rates` are the settings at which each model learns fastest (docs/choices.md), `preset_settings` those of presets.
+    """`rates` are the settings at which each model learns fastest (docs/choices.md), `preset_settings` the presets'.
 
     With --from, the settings in `fixed` are those of the other run's model, and those in `kept` are taken over unless
-    the user says otherwise. `frozen` are the parts that --set freeze=true leaves as they are. `efficiency` is the share of
-    the rate of bare matrix products that a training step reaches, by which a size is first guessed.
+    the user says otherwise. `frozen` are the parts that --set freeze=true leaves as they are. `efficiency` is the share
+    of the rate of bare matrix products that a training step reaches, by which a size is first guessed.
     """
 
     models: Mapping[str, Callable[..., Any]]

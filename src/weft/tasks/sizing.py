@@ -24,7 +24,7 @@ Seen = Callable[[Sz], float]  # the tokens, pictures or other units that a model
 
 @dataclass(frozen=True)
 class Rung:
-    """The place of a size on its ladder, from 0, and the operations of one round through the data with it."""
+    """The place of a size on its ladder, from 0, and the operations of one epoch with it."""
 
     index: int
     of: int
@@ -51,7 +51,7 @@ class Sizing:
         return Sizing(budget.seconds, efficiency * products, products)
 
     def timed(self, rounds_a_second: float) -> "Sizing":
-        """By the measured speed of training with the chosen rung, in rounds through the data a second."""
+        """By the measured speed of training with the chosen rung, in epochs a second."""
         assert self.rung is not None
         return Sizing(self.seconds, rounds_a_second * self.rung.round_operations, self.products, self.rung)
 
@@ -72,7 +72,7 @@ class Sizing:
         amount: float,
         rule: Callable[[Sequence[Sz], Seen[Sz]], Sz],
     ) -> Sz:
-        """A size of the ladder by a rule. `cost` is the operations to train on one unit of the data, which has `amount`."""
+        """A size of the ladder by a rule. `cost` is the operations to train on one unit of data; `amount` its units."""
         index = ladder.index(rule(ladder, lambda size: self.operations / cost(size)))
         if self.first is not None:
             index = min(max(index, self.first.index - 1), self.first.index + 1)

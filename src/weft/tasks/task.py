@@ -66,12 +66,12 @@ class Task(Exchange, Generic[D, E, S]):
     # What training needs
 
     def starting(self, request: Request) -> Request:
-        """The request, with that part of the run to start from which this task goes on with."""
+        """The request, with the part of the run to start from that this task uses."""
         return request
 
     @abstractmethod
     def codecs(self, data: D, training: S, known: Codecs) -> Codecs:
-        """Both ends of the samples. `known` are those of the run to start from; what it lacks is learned from the data."""
+        """Both ends of the samples. `known` are those of the run to start from; others are learned from the data."""
 
     @abstractmethod
     def encode(self, data: D, codecs: Codecs, training: S, known: Model.Config | None, progress: Progress) -> E:
@@ -102,7 +102,7 @@ class Task(Exchange, Generic[D, E, S]):
         """The samples."""
 
     def kept_files(self, encoded: E) -> Mapping[str, bytes]:
-        """Files that a run keeps of its training data, by name, so that it can be measured beside baselines without the data."""
+        """Files that a run keeps of its training data, by name, to be measured beside baselines without the data."""
         return {}
 
     def batch_in_words(self, training: S, source: Source) -> str:

@@ -22,7 +22,7 @@ BASE = "base"  # where config.json has the pointer
 
 
 class BaseRun(Config):
-    """The run that another one was fine-tuned from. `tensors` are the names in the fine-tuned model of those taken from it.
+    """The run that another one was fine-tuned from. `tensors` are the names, in the fine-tuned model, of its tensors.
 
     They have `prefix` in the fine-tuned model where they have `base_prefix` in the base.
     """
@@ -80,7 +80,7 @@ class BaseRun(Config):
 def beside_base(
     weights: "Mapping[str, Tensor]", origin: str | None, folder: Path
 ) -> "tuple[dict[str, Tensor], BaseRun] | None":
-    """What was learned beside the weights of the run `origin`, and the pointer to it; None where none of them is the same."""
+    """What was learned beside the weights of the run `origin`, and the pointer to it; None if no tensor is the same."""
     from weft.storage.tensors import read_tensors
 
     place = Path(origin or "")

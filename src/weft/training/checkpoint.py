@@ -120,9 +120,7 @@ def save_checkpoint(
 ) -> Path:
     """Save a checkpoint in a run folder and return its place; then delete all but the `keep` newest that verify.
 
-    That of the step `good` stays as well.
-
-    If the save fails, a StorageError says why, and the checkpoints there were before are as they were.
+    That of the step `good` stays too. If saving fails, a StorageError says why, and earlier checkpoints are unchanged.
     """
     home = folder / "checkpoints"
     store.require_space(home, sum(map(tensor_bytes, tensors.values())))

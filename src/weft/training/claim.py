@@ -1,4 +1,4 @@
-"""Taking a run folder for a training: refuse early, lock, begin or check, and leave nothing behind where nothing was trained.
+"""Taking a run folder for a training: refuse early, lock, begin or check, leave nothing where nothing was trained.
 
 All that can be refused is refused before the folder is made.
 """
@@ -76,7 +76,7 @@ def _kept_if_trained(folder: RunFolder, resume: bool) -> Iterator[None]:
 
 
 def check_same(work: Work, folder: RunFolder) -> None:
-    """The parts that are about to go on must be those that began."""
+    """Refuse to resume with other data, or another model, than the run began with."""
     config, where = folder.config(), shown(folder.path)
     if config.get("fingerprint") != work.source.fingerprint:
         raise DataError(

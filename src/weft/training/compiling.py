@@ -26,19 +26,19 @@ def compiles(job: Job) -> bool:
 
 
 def _native(job: Job) -> bool:
-    """Whether blocks are computed by native operators: norms without gains are the mark of models that are made for them."""
+    """Whether blocks are computed by native operators: models made for them have norms without gains."""
     plain = any(isinstance(part, LayerNorm) and part.plain for block in blocks(job.model) for part in block.children())
     there = job.device.type == "cpu" and library() is not None
     return plain and there and pick_precision(job.training.precision, job.device) is torch.float32
 
 
 def eagerly(job: Job) -> AbstractContextManager[None]:
-    """Without compiling: held-out batches have other shapes, for which it would not pay."""
+    """A context without compiling, for held-out batches: their shapes differ, and compiling them would not pay."""
     return torch.compiler.set_stance("force_eager") if compiles(job) else nullcontext()
 
 
 def blocks(model: nn.Module) -> list[Block]:
-    """The parts that are compiled, each for itself: alike ones share the work."""
+    """The blocks, which are compiled one by one: equal ones share the work."""
     return [module for module in model.modules() if isinstance(module, Block)]
 
 
@@ -53,6 +53,6 @@ def compile_blocks(model: nn.Module, progress: Progress) -> None:
 
 
 def uncompile(model: nn.Module) -> None:
-    """The blocks as they were."""
+    """Put back the blocks as they were before compiling."""
     for block in blocks(model):
         block._compiled_call_impl = None

@@ -1,8 +1,8 @@
-"""Config files of earlier versions, in today's words. Plain JSON in, plain JSON out; knows no part of weft but its errors.
+"""Config files of earlier versions, in today's words. Plain JSON in, plain JSON out; knows only weft's errors.
 
-Format 1 had one untyped record of the data, in which each task kept what it needed: tokenizer, classes, sizes of pictures.
-Format 2 has codecs for the two ends of a task's samples, and a record that says the same things of every task's data.
-Format 3 has a seal.
+Format 1 had one untyped record of the data, in which each task kept what it needed: tokenizer, classes, sizes of
+pictures. Format 2 has codecs for the two ends of a task's samples, and a record that says the same things of every
+task's data. Format 3 has a seal.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The run folder: what is in it, how it is begun, gone on with and finished. Knows no task.
 
 config.json          everything needed to build the model again, and how it was trained
-model.safetensors    the weights; of a run with adapters, adapters.safetensors and a pointer to the run beside which they learned
+model.safetensors    the weights; of a run with adapters, adapters.safetensors and a pointer to its base run
 tokenizer.json       (and other files that a task adds)
 metrics.jsonl        one line a step
 README.md            the model card, filled from measurements
@@ -122,8 +122,8 @@ class RunFolder:
             raise ConfigError("not a weft run's config", where=str(path))
         if data["format"] > FORMAT:
             raise ConfigError(
-                f"written by weft {data.get('weft')!s:.40} in format {shown_value(data['format'])}; this is weft {VERSION}, which reads "
-                f"up to format {FORMAT}",
+                f"written by weft {data.get('weft')!s:.40} in format {shown_value(data['format'])}; "
+                f"this is weft {VERSION}, which reads up to format {FORMAT}",
                 where=str(path),
                 fix="update weft",
             )
@@ -172,7 +172,7 @@ class RunFolder:
         self._metrics.note(line, progress)
 
     def metrics(self, progress: Progress | None = None) -> list[dict[str, Any]]:
-        """All lines of metrics.jsonl; damaged ones are refused, or left out with one warning where `progress` is given."""
+        """All lines of metrics.jsonl; damaged ones are refused, or left out with one warning if `progress` is given."""
         self._check_place(self.path / METRICS)
         return self._metrics.rows(progress)
 
@@ -186,9 +186,7 @@ class RunFolder:
         last: bool,
         good: int | None = None,
     ) -> bool:
-        """Save a checkpoint; that of the step `good` is kept. A disk that refuses costs a warning, but at the last one the
-        run is saved elsewhere.
-        """
+        """Save a checkpoint; keep that of step `good`. A full disk costs a warning; the last one is saved elsewhere."""
         from weft.training.checkpoint import save_checkpoint
 
         self._metrics.sync(progress)

@@ -24,11 +24,11 @@ from weft.training.world import World
 class State:
     """Where a run stands: all that a checkpoint holds besides tensors.
 
-    `landing` is the share of the run that was done when patience ended and the rate began to fall to zero; `evaluate_every`
-    is decided once, by the first end that the run had. A run by minutes measures its looks at held-out data: all took
-    `look_seconds`, the last one `look_cost`, and each scores `probe` samples. `first_mean` is the mean of the
-    first losses, `lowest_recent_mean` the lowest mean of recent ones, and `good_step` the step of the last checkpoint that was
-    saved while the run did well.
+    `landing` is the share of the run that was done when patience ended and the rate began to fall to zero;
+    `evaluate_every` is decided once, by the first end that the run had. A run by minutes measures its looks at held-out
+    data: all took `look_seconds`, the last one `look_cost`, and each scores `probe` samples. `first_mean` is the mean
+    of the first losses, `lowest_recent_mean` the lowest mean of recent ones, and `good_step` the step of the last
+    checkpoint that was saved while the run did well.
     """
 
     step: int = 0

@@ -26,7 +26,7 @@ from weft.training.sums import Sums, counted, to_differentiate
 from weft.training.watching import divergence, doing_well, jump
 
 SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
-LANDING_SHARE = 0.25  # steps that are still made when patience ends, as a share of those made: the rate falls to zero
+LANDING_SHARE = 0.25  # of the steps made: the further steps after patience ends, while the rate falls to zero
 AVERAGED_SHARE = 0.1  # share of the run, at its end, whose weights are averaged
 MAX_ADVISED_LR = 1e-2  # the highest learning rate advised after a run has diverged
 
@@ -223,7 +223,8 @@ class Fit:
             state.horizon = state.horizon.refit(state.step, soon)
             state.landing = state.horizon.done
             self.job.progress.say(
-                f"no better held-out loss in {state.waited} evaluations: training ends early (early stopping), at step {soon}"
+                f"no better held-out loss in {state.waited} evaluations: training ends early (early stopping), "
+                f"at step {soon}"
             )
 
     def show(self, line: Mapping[str, Any]) -> None:
@@ -266,7 +267,7 @@ class Fit:
         self.saved_at = None
 
     def choose(self) -> dict[str, Tensor]:
-        """The last weights, the average of late weights, or earlier weights that did clearly better on held-out data."""
+        """The last weights, the average of late ones, or earlier ones that were clearly better on held-out data."""
         state, say = self.state, self.job.progress.say
         self.score = last = evaluate(self.job, most=self.pace.probe)
         if self.average is not None:
@@ -323,6 +324,6 @@ def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:
-    """Dropout and the like depend on (seed, step, rank) alone, so resuming restores nothing and looking changes nothing."""
+    """Seed dropout and the like by (seed, step, rank) alone: resuming restores nothing, evaluating changes nothing."""
     digest = hashlib.sha256(f"{seed} {step} {rank}".encode()).digest()
     torch.manual_seed(int.from_bytes(digest[:8], "little") >> 1)

@@ -1,4 +1,4 @@
-"""metrics.jsonl: one line a step. A disk that refuses a line, and a line that is damaged, cost a warning and not the run."""
+"""metrics.jsonl: one line a step. A disk that refuses a line, or a damaged line, costs a warning and not the run."""
 
 import json
 from collections.abc import Mapping

@@ -66,7 +66,7 @@ class Muon(torch.optim.Optimizer):
         steps: int = 5,
         dtype: torch.dtype = torch.float32,
     ):
-        """Parameters are matrices, or convolutions: one row for each of their filters. `dtype` is that of the iteration."""
+        """Parameters are matrices, or convolutions with a row for each filter. `dtype` is that of the iteration."""
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
         self.steps, self.dtype = steps, dtype
 

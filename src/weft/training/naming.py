@@ -1,4 +1,4 @@
-"""Names of run folders and of files in them: a new one that is free, what to type to go on with a run. Loads no torch."""
+"""Names of run folders and their files: a new one that is free, what to type to go on with a run. Loads no torch."""
 
 import os
 import re

@@ -23,7 +23,7 @@ MANY_ROWS = 4096  # of a table, from which on its gradient holds the rows alone 
 
 
 class Optimizer:
-    """Muon for the hidden matrices and filters and AdamW for the rest, or AdamW for all. Frozen weights are in no group.
+    """Muon for hidden matrices and filters and AdamW for the rest, or AdamW for all. Frozen weights are in no group.
 
     Tables of which a step reads few rows (`RowTable`) are updated by `RowSgd`.
     """
@@ -52,14 +52,14 @@ class Optimizer:
         self._peaks = [[group["lr"] for group in rule.param_groups] for rule in self.rules]
 
     def _paced(self, names: Sequence[str], lr: float, **more: float) -> list[dict[str, Any]]:
-        """Weights as groups of an update rule: new ones at this rate, those that another run learned at their share of it."""
+        """Weights as groups of an update rule: new ones at the rate `lr`, pretrained ones at their share of it."""
         training = self.training
         learned = [name for name in names if f"{name}.".startswith(tuple(f"{part}." for part in training.learned))]
         rates = ((lr, [n for n in names if n not in set(learned)]), (lr * (training.learned_lr or 1.0), learned))
         return [{"params": [self.weights.master[n] for n in some], "lr": rate, **more} for rate, some in rates if some]
 
     def _groups(self) -> dict[str, tuple[list[str], float, float]]:
-        """AdamW's groups as names, rate factor and weight decay; `hidden` is what Muon takes, `rows` what RowSgd does."""
+        """AdamW's groups: names, rate factor and weight decay; `hidden` is what Muon takes, `rows` what RowSgd does."""
         model, training = self.weights.model, self.training
         inside = _parameters_of(model, Trunk)
         heads = _parameters_of(model, Head)

@@ -1,7 +1,7 @@
 """Keeps a run by minutes to its time: where it ends, and how much of it goes into looks at held-out data.
 
-Decides from numbers that all processes agree on and that stand in `State`, so that a resumed run goes on as it began. Of a
-run by steps or epochs it decides nothing.
+Decides from numbers that all processes agree on and that stand in `State`, so that a resumed run goes on as it began.
+Of a run by steps or epochs it decides nothing.
 """
 
 import time
@@ -14,12 +14,12 @@ from weft.training.job import State
 REFIT_EVERY = 3.0  # seconds of training between two fits of the end; a tenth of the run where that is less
 MARKS = 6  # fits over which the pace is measured: a slow moment does not move the end by much
 EVALUATIONS = 10  # looks in a run, unless the user gives steps
-LOOK_SHARE = 0.1  # the most of a run by minutes that looks may take
+LOOK_SHARE = 0.1  # looks take at most this share of a run by minutes
 PROBE = 64  # held-out samples that a look scores; the end scores all
 LEAST_PROBE = 8  # fewer would say too little: looks that take long with these become rarer
 
 
-FINAL_SHARE = 0.1  # the most of its time that a run by minutes adds for its last evaluation
+FINAL_SHARE = 0.1  # the last evaluation adds at most this share to a run by minutes
 
 
 def scored_within(
@@ -48,7 +48,7 @@ class Pace:
         return self.state.seconds - self.state.look_seconds
 
     def fit_end(self) -> None:
-        """In a run by minutes, move the end to where the clock will be; never away again once it lands.
+        """In a run by minutes, refit the last step to the clock; once the rate is landing, never to a later step.
 
         The first step that ends past the budget is the last one, whatever was expected.
         """

@@ -13,7 +13,7 @@ from weft.modalities.embedder import Embedder
 from weft.models.outline import own_tensors
 
 MIN_BF16_SPEEDUP = 1.3  # bf16 products over fp32 products a second, above which the rounding is worth it
-RATE_SECONDS, COMPARED_SECONDS = 0.25, 0.05  # that products are timed for: to know their rate, to compare two formats
+RATE_SECONDS, COMPARED_SECONDS = 0.25, 0.05  # how long products are timed: for their rate; to compare two formats
 FEWEST_PRODUCTS = 5
 
 

@@ -37,7 +37,7 @@ class _TerminalBar:
 
 
 class _NotebookBar:
-    """A bar in one output of a notebook's cell, which is replaced and never added to: the saved notebook keeps its last state."""
+    """A bar in one output of a notebook's cell, replaced each time: the saved notebook keeps its last state."""
 
     def __init__(self, done: float):
         from IPython.display import display

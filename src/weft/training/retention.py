@@ -119,7 +119,7 @@ def _name_holder(path: Path) -> Path:
 
 
 def delete(path: Path) -> None:
-    """Delete a checkpoint. The name goes first, then the manifest: what is half deleted is never taken for a checkpoint."""
+    """Delete a checkpoint: the name first, then the manifest, so that a half-deleted one is no checkpoint."""
     committed = _COMMITTED.fullmatch(path.name)
     if committed:
         nameless = path.with_name(unfinished_name(int(committed[1])))

@@ -8,10 +8,10 @@ from torch import Tensor
 
 
 class RowSgd(torch.optim.Optimizer):
-    """w_r <- w_r - lr g_r, where g_r is the sum of the gradients of row r, scaled down to the norm `clip` where it is longer.
+    """w_r <- w_r - lr g_r, where g_r is the sum of the gradients of row r, with a norm of at most `clip`.
 
-    Sums and not means: a row is read by a few samples of a step, and a mean over all samples would let its rate depend on
-    their number. Only rows that very many samples share are clipped. There is no state to keep.
+    Sums and not means: a row is read by a few samples of a step, and a mean over all samples would let its rate depend
+    on their number. Only rows that very many samples share are clipped. There is no state to keep.
     """
 
     def __init__(self, tables: Iterable[Tensor], lr: float, clip: float):

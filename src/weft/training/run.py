@@ -112,7 +112,7 @@ def _saved(found: Checkpoint, work: Work, model: Model) -> tuple[loop.State, dic
 
 
 def _worse_than_nothing(work: Work, job: loop.Job, fit: loop.Fit) -> str:
-    """What to say where the weights do worse on held-out data than fresh ones; these are tried only where it may be so."""
+    """What to say where the weights do worse on held-out data than fresh ones, which are tried only if in doubt."""
     score, first = fit.score, fit.state.first_loss
     if not job.objective.comparable or score is None or first is None or score.loss <= first:
         return ""
@@ -175,8 +175,8 @@ def size_of(config: Model.Config, *, training: bool) -> int:
     memory = _memory()
     if size * each > memory:
         raise ConfigError(
-            f"a model of {count(size)} parameters needs {count(size)} x {each} bytes = {size * each / 1e9:,.1f} GB to be "
-            f"{'trained' if training else 'loaded'}, and this machine has {memory / 1e9:,.1f} GB",
+            f"a model of {count(size)} parameters needs {count(size)} x {each} bytes = {size * each / 1e9:,.1f} GB to "
+            f"be {'trained' if training else 'loaded'}, and this machine has {memory / 1e9:,.1f} GB",
             where="model",
             fix="make it smaller: fewer or narrower layers (depth, dim)",
         )

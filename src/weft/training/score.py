@@ -8,8 +8,8 @@ from dataclasses import dataclass
 class HeldOutScore:
     """The mean loss, and the share of `count` answers that were wrong, where answers are right or wrong.
 
-    Where they are, fewer wrong ones are better, and among equals a lower loss: a classifier goes on getting better for a
-    while after it has become too sure of itself, which a loss punishes.
+    Where they are, fewer wrong ones are better, and among equals a lower loss: a classifier goes on getting better for
+    a while after it has become too sure of itself, which a loss punishes.
     """
 
     loss: float

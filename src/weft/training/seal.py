@@ -2,8 +2,8 @@
 
     "seal": {"files": {"model.safetensors": {"bytes": …, "sha256": "…"}, …}, "parts": {"model": "…", …}, "config": "…"}
 
-`config` is the SHA-256 of config.json with 64 zeros in its place: not a byte of the file may change. `parts` are digests
-of what config.json says under each name, and tell which of them changed. Runs of format 1 and 2 have no seal.
+`config` is the SHA-256 of config.json with 64 zeros in its place: not a byte of the file may change. `parts` are
+digests of what config.json says under each name, and tell which of them changed. Runs of format 1 and 2 have no seal.
 """
 
 import hashlib

@@ -12,8 +12,7 @@ class Training(Config):
 
     `lr` is the peak rate of AdamW (embeddings, heads, vectors); with optimizer=muon the hidden matrices are updated
     by Muon at `matrix_lr` times `lr`. Parts that another run has `learned` have `learned_lr` times the rate. The rate
-    warms up for `warmup` steps and then falls as `schedule` says.
-    `compile=auto` compiles the blocks in runs long enough to pay for it.
+    warms up for `warmup` steps and then falls as `schedule` says. `compile=auto` compiles the blocks of long runs.
     """
 
     lr: float = 6e-3
@@ -42,7 +41,8 @@ class Training(Config):
     about: ClassVar[Mapping[str, str]] = {
         "lr": "peak learning rate; lower it if training diverges",
         "matrix_lr": "learning rate of the matrices inside the model under muon, as a multiple of lr",
-        "head_lr": "learning rate of the output layer (head), as a multiple of lr; by default 0.5 under muon and 1 under adamw",
+        "head_lr": "learning rate of the output layer (head), as a multiple of lr; by default 0.5 under muon and 1 "
+        "under adamw",
         "learned_lr": "fine-tuning: learning rate of pretrained parts, as a multiple of that of the new parts",
         "learned": "fine-tuning: names of the pretrained parts, where other parts are new; found by the plan",
         "optimizer": "optimizer: muon or adamw",
@@ -50,16 +50,22 @@ class Training(Config):
         "table_decay": "weight decay of embedding tables; helps against overfitting on rare words",
         "clip": "gradient clipping: gradients with a larger norm are scaled down to it; 0 turns it off",
         "warmup": "warm-up: steps in which the learning rate rises to its peak",
-        "schedule": "learning rate after the warm-up: linear (falls to zero at the end) or inverse-sqrt (falls as 1 / the square root of the step)",
-        "average": "weight averaging: the number of snapshots from the last tenth of the run that are averaged; 0 turns it off",
+        "schedule": "learning rate after the warm-up: linear (falls to zero at the end) or inverse-sqrt (falls as 1 / "
+        "the square root of the step)",
+        "average": "weight averaging: the number of snapshots from the last tenth of the run that are averaged; 0 "
+        "turns it off",
         "batch": "batch size: samples in a training step",
-        "micro": "micro-batch (gradient accumulation): samples computed at once, where a whole batch needs too much memory",
+        "micro": "micro-batch (gradient accumulation): samples computed at once, where a whole batch needs too much "
+        "memory",
         "seed": "random seed; the same seed gives the same run",
         "precision": "number format (mixed precision): fp32, bf16 or auto, which takes the faster one on this machine",
-        "compile": "torch.compile: always, never or auto, which compiles runs of half an hour and more where native code does not compute their steps",
-        "evaluate_every": "steps between evaluations on held-out data (validation); by default ten evaluations in a run, which take at most a tenth of the time of --minutes",
+        "compile": "torch.compile: always, never or auto, which compiles runs of half an hour and more where native "
+        "code does not compute their steps",
+        "evaluate_every": "steps between evaluations on held-out data (validation); by default ten evaluations in a "
+        "run, which take at most a tenth of the time of --minutes",
         "checkpoint_every": "steps between checkpoints; by default one checkpoint each minute",
-        "patience": "early stopping: evaluations without a better held-out loss after which training ends; the learning rate then falls to zero over a quarter more steps",
+        "patience": "early stopping: evaluations without a better held-out loss after which training ends; the "
+        "learning rate then falls to zero over a quarter more steps",
         "record_samples": "write into metrics.jsonl which samples each step used",
         "tensorboard": "write files for TensorBoard too",
     }

@@ -4,9 +4,9 @@ import statistics
 
 from weft.training.world import World
 
-WATCHED_STEPS = 20  # after which the processes compare how long they computed
-SLOW_FACTOR = 3.0  # times the median of the others, from which on a process is named
-LEAST_SECONDS = 0.05  # below which a process is never called slow
+WATCHED_STEPS = 20  # steps after which the processes compare their computing time
+SLOW_FACTOR = 3.0  # a process is named when a step takes it this many times the others' median
+LEAST_SECONDS = 0.05  # a process with shorter steps is never called slow
 
 
 class Slowness:

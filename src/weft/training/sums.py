@@ -61,7 +61,7 @@ class Sums:
 
 
 def counted(objective: Objective, batch: Any, world: World) -> Mapping[str, float]:
-    """The counts of a loss and its further terms, over the batches of all processes; empty where it has no such term."""
+    """The counts of a loss and its further terms, over the batches of all processes; empty without further terms."""
     counts = objective.counts(batch)
     return dict(zip(counts, world.add(*counts.values()), strict=True)) if counts else {}
 

@@ -22,22 +22,21 @@ from weft.training.world import World
 
 MEASURING_SHARE = 0.1  # the most of a run by minutes that goes into measuring its steps beforehand
 WARM_UP, FEWEST_STEPS = 2, 4  # steps that are not counted, as the first are slow; steps that are, unless time is short
-TRIAL_SECONDS = 2.0  # that steps are timed for, before the size of a model is decided
+TRIAL_SECONDS = 2.0  # in which steps are timed before the size of a model is decided
 
 
 def trial_steps(work: Work, device: torch.device) -> Iterator[float]:
     """The seconds of one training step after another, on a model that is thrown away.
 
-    It learns as it would in the run: with a rate near zero, matrices that begin at zero would stay so small that products
-    of them are slow (denormal numbers), and Muon took five times as long.
+    It learns as in the run: with a rate near zero, matrices would stay denormal, and Muon took five times as long.
     """
     model = build(work.model, work.training.seed, frozen=work.frozen).to(device)
     dtype = pick_precision(work.training.precision, device)
     weights = Weights(model, dtype)
     optimizer = Optimizer(weights, work.training, fast=dtype)
     objective = work.objective.build()
-    job = loop.Job(model, objective, work.source, work.training, device, None, lambda line: None,
-                   lambda *args, **more: True, lambda model: None, Progress(quiet=True), StopRequest(), World())  # fmt: skip
+    job = loop.Job(model, objective, work.source, work.training, device, None, lambda line: None, lambda *a, **b: True,
+                   lambda model: None, Progress(quiet=True), StopRequest(), World())  # fmt: skip
     for step in itertools.count():
         start = time.perf_counter()
         sums = loop.accumulate(job, np.arange(work.training.batch) + step * work.training.batch, step)

@@ -1,4 +1,4 @@
-"""How a run is doing, by its losses: a jump, a run that diverges, a state worth going back to. Knows nothing but `State`.
+"""How a run is doing, by its losses: a jump, a run that diverges, a state worth going back to. Knows `State` alone.
 
 Losses are those of all processes together, so that every process comes to the same conclusion.
 """
@@ -12,14 +12,14 @@ from weft.training.job import State
 RECENT_LOSSES = 20  # losses averaged to tell a diverging run from a noisy one
 FEWEST_LOSSES = 10  # losses whose mean says something of a run: fewer are high or low by chance
 SPIKE_SPREADS = 6.0  # standard deviations above the mean of recent losses, at which a loss stands out
-SPIKE_SHARE = 0.5  # of the first loss, by which it must be above that mean as well
-LOST_SHARE = 0.5  # of what was learned, that a run which does well may have lost again
-NOISE_SHARE = 0.05  # of the mean of the first losses, above the lowest mean, that counts as noise
-NOISE_ERRORS = 4.0  # standard errors of the mean of recent losses that count as noise as well
+SPIKE_SHARE = 0.5  # of the first loss: a loss that stands out is above the mean by this much, too
+LOST_SHARE = 0.5  # a run does well while it gave back at most this share of its progress
+NOISE_SHARE = 0.05  # a rise above the lowest mean by this share of the first mean is noise
+NOISE_ERRORS = 4.0  # so are this many standard errors of the mean of recent losses
 
 
 def jump(state: State, loss: float) -> str:
-    """In words, from where to where the loss of a step stands out from those before it; nothing where it does not."""
+    """The jump of a loss that stands out from those before it, as "from 2 to 9"; "" where it does not."""
     if state.first_loss is None or len(state.recent) < FEWEST_LOSSES:
         return ""
     usual, spread = statistics.fmean(state.recent), statistics.stdev(state.recent)
@@ -29,7 +29,7 @@ def jump(state: State, loss: float) -> str:
 
 
 def divergence(state: State, loss: float) -> str:
-    """Take the loss of a step into the state; why the run should stop, where it has grown well past where it began."""
+    """Note the loss of a step; returns why the run should stop where losses are well above the first one, else ""."""
     state.first_loss = loss if state.first_loss is None else state.first_loss
     state.recent = [*state.recent[-RECENT_LOSSES + 1 :], loss]
     mean = statistics.fmean(state.recent)
@@ -43,7 +43,7 @@ def divergence(state: State, loss: float) -> str:
 
 
 def doing_well(state: State) -> bool:
-    """Whether recent losses are near the lowest: at most half of what was learned is lost, but for noise."""
+    """Whether recent losses are near the lowest: at most `LOST_SHARE` of the progress is lost, but for noise."""
     first, lowest = state.first_mean, state.lowest_recent_mean
     if first is None or lowest is None or len(state.recent) < FEWEST_LOSSES:
         return True

@@ -124,7 +124,7 @@ class World:
         return float(value)
 
     def announce(self, place: str = "") -> str:
-        """The folder of the run, in all processes; the others learn here if the first one refuses. "": nothing to do."""
+        """The run's folder, in all processes; the others learn here if the first one refuses. "": nothing to do."""
         self._announced = True
         told = json.loads(self.tell(json.dumps({"place": place})))
         if "place" not in told:

@@ -1,4 +1,4 @@
-"""Questions about pictures through what users see: asked in every form, chosen from lists, measured, looked at, gone on with."""
+"""Questions about pictures as users see them: asked in every form, chosen from lists, measured, looked at, resumed."""
 
 import json
 from collections import Counter

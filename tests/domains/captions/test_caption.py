@@ -1,4 +1,4 @@
-"""caption: pictures with sentences in, a run that writes about new ones, is measured, looked at, stopped and gone on with."""
+"""caption: pictures with sentences in, a run that writes about new ones, is measured, looked at, stopped, resumed."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ from weft.domains.captions.dataset.captions import CaptionedPictures
 from weft.domains.captions.measures.known import KnownCaptions, central_captions, thumbnails_of
 from weft.domains.captions.sample.album import scenes
 from weft.domains.captions.settings import CaptionTraining
-from weft.domains.captions.views.captioning import Written, caption_words
+from weft.domains.captions.views.captioning import WrittenCaption, caption_words
 from weft.domains.pictures.dataset.pictures import PictureData
 from weft.domains.pictures.encoded.frames import frames_of
 from weft.domains.recognising import recognise
@@ -201,7 +201,7 @@ def test_a_look_takes_the_picture_to_where_the_model_is(trained: weft.Run, monke
 
     monkeypatch.setattr("weft.models.seq2seq.Seq2Seq.memorise", stop)
     tokenizer = make_tokenizer("bytes", [])
-    what = Written(SCENES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
+    what = WrittenCaption(SCENES.read(0).pixels, Picture(torch.rand(1, 3, 32, 32)), (0,), (1,))
     with pytest.raises(LookupError, match="meta"):
         caption_words(deepcopy(trained.model).to("meta"), tokenizer, what)
 

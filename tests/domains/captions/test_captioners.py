@@ -1,4 +1,4 @@
-"""The captioners by name: each trains, writes, is looked at, rounded, stopped and gone on with, and refuses in words what it lacks."""
+"""The captioners by name: each trains, writes, is looked at, rounded, stopped, resumed, and refuses what it lacks."""
 
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from weft.domains.captions.sample.album import scenes
 from weft.domains.captions.writing import PictureWriter
 from weft.errors import ConfigError, DataError, WeftError
 
-TINY: dict[str, Any] = {"preset": "tiny", "dim": 16, "heads": 2, "batch": 8, "vocab": 300, "steps": 2, "task": "caption",
-                        "evaluate_every": 100, "quiet": True}  # fmt: skip
+TINY: dict[str, Any] = {"preset": "tiny", "dim": 16, "heads": 2, "batch": 8, "vocab": 300, "steps": 2,
+                        "task": "caption", "evaluate_every": 100, "quiet": True}  # fmt: skip
 NAMES = ["cnn-lstm", "one-stream", "show-attend-tell"]
 SCENES = scenes(24, 0).train
 PIXELS = SCENES.read(0).pixels

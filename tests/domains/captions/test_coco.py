@@ -1,4 +1,4 @@
-"""Captions as collections publish them: COCO's JSON and the lines of Flickr8k, recognised by what they hold; faults named."""
+"""Captions as published: COCO's JSON and the lines of Flickr8k, recognised by what they hold; faults named."""
 
 import json
 from pathlib import Path
@@ -124,15 +124,20 @@ def test_where_a_folder_has_many_texts_none_is_opened_as_a_table(photos: Path, m
 
 
 COCO_FAULTS: dict[str, tuple[Any, Any, str]] = {
-    "unknown image": (IMAGES, [*SAID, {"image_id": 7, "caption": "a cat"}], "annotations[4]: a caption for the image 7"),
-    "empty caption": (IMAGES, [*SAID, {"image_id": 9, "caption": " "}], "annotations[4]: COCO_val2014_000000000009.jpg: no caption"),
+    "unknown image": (IMAGES, [*SAID, {"image_id": 7, "caption": "a cat"}],
+                      "annotations[4]: a caption for the image 7"),
+    "empty caption": (IMAGES, [*SAID, {"image_id": 9, "caption": " "}],
+                      "annotations[4]: COCO_val2014_000000000009.jpg: no caption"),
     "caption of 1 MB": (IMAGES, [*SAID, {"image_id": 9, "caption": "x" * 2**20}], "a caption of 1,048,576 characters"),
     "no caption": (IMAGES, [*SAID, {"image_id": 9}], 'annotations[4]: no field "caption"'),
     "a number": (IMAGES, [*SAID, {"image_id": 9, "caption": 3}], 'the field "caption" is a number'),
-    "no id": (IMAGES, [*SAID, {"image_id": None, "caption": "a cat"}], 'expected a whole number or a text in "image_id", found null'),
-    "half an id": (IMAGES, [*SAID, {"image_id": 1.0, "caption": "a cat"}], 'expected a whole number or a text in "image_id", found 1.0'),
+    "no id": (IMAGES, [*SAID, {"image_id": None, "caption": "a cat"}],
+              'expected a whole number or a text in "image_id", found null'),
+    "half an id": (IMAGES, [*SAID, {"image_id": 1.0, "caption": "a cat"}],
+                   'expected a whole number or a text in "image_id", found 1.0'),
     "no object": (IMAGES, [*SAID, "a cat"], "annotations[4]: expected an object, found a string"),
-    "two of one id": ([*IMAGES, {"id": 9, "file_name": "other.jpg"}], SAID, "images[3]: a second picture with the id 9"),
+    "two of one id": ([*IMAGES, {"id": 9, "file_name": "other.jpg"}], SAID,
+                      "images[3]: a second picture with the id 9"),
     "no file": ([*IMAGES, {"id": 7}], SAID, 'images[3]: no field "file_name"'),
 }  # fmt: skip
 

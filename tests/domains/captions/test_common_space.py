@@ -1,4 +1,4 @@
-"""coca: a run of captions that finds pictures by words, names classes and is measured by recall; others refuse all that."""
+"""coca: a run of captions that finds pictures by words, names classes and is measured by recall; others refuse it."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Questions about pictures as samples: drawn by the index alone, each picture read once, answers as often as they were given."""
+"""Questions about pictures as samples: drawn by index alone, each picture read once, answers by their frequency."""
 
 from collections import Counter
 from dataclasses import replace
@@ -10,7 +10,7 @@ from weft.domains.captions.codec import UsualAnswers
 from weft.domains.captions.encoded.questions import SeenQuestions, TextCodecs, asked_pictures, usual_answer
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset.pictures import PictureData, held_apart
-from weft.domains.pictures.reading.album import Album, Found
+from weft.domains.pictures.reading.album import Album, FoundPictures
 from weft.domains.pictures.reading.arrays import album_of
 from weft.domains.pictures.settings import Augment
 from weft.domains.texts.codec.text import TextCodec
@@ -33,7 +33,7 @@ def album(count: int, seed: int) -> Album:
 
 
 def data() -> PictureData:
-    return held_apart(Found(album(5, 0), album(2, 1)), None, "made", None)
+    return held_apart(FoundPictures(album(5, 0), album(2, 1)), None, "made", None)
 
 
 def seen(question: int | None = None, answer: int | None = None) -> SeenQuestions:

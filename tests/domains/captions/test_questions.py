@@ -1,4 +1,4 @@
-"""Questions about pictures: in tables, in lists of JSON and in the files of VQA v2; recognised, and every fault named."""
+"""Questions about pictures: in tables, in lists of JSON and in files of VQA v2; recognised, and every fault named."""
 
 import csv
 import io
@@ -98,7 +98,7 @@ def test_columns_may_be_asked_for_and_need_not_be_there_when_measured(photos: Pa
     album = found(file, photos, asked=Asked("im", "ask", "say", "sort"))
     assert asked(album) == EXPECTED and {q.kind for p in album.pictures for q in p.questions} == {"y"}
     other = table(photos.parent / "other.tsv")
-    assert asked(found(other, photos, asked=Asked("im", "ask", "say", "sort", firm=False))) == EXPECTED
+    assert asked(found(other, photos, asked=Asked("im", "ask", "say", "sort", strict=False))) == EXPECTED
     assert "no column 'ask'" in wrong(other, photos, asked=Asked(question="ask"))
 
 
@@ -194,8 +194,10 @@ def test_no_more_files_of_a_folder_are_opened_than_it_takes_to_tell(photos: Path
 # VQA v2
 
 ASKS = [{"image_id": image, "question": text, "question_id": number}
-        for image, text, number in ((9, "What is it?", 9000), (25, "Is it red?", 25000), (9, "How many?", 9001))]  # fmt: skip
-ANSWERS = [{"question_id": ask["question_id"], "image_id": ask["image_id"], "answer_type": "other", "question_type": "what",
+        for image, text, number in ((9, "What is it?", 9000), (25, "Is it red?", 25000),
+                                    (9, "How many?", 9001))]  # fmt: skip
+ANSWERS = [{"question_id": ask["question_id"], "image_id": ask["image_id"], "answer_type": "other",
+            "question_type": "what",
             "multiple_choice_answer": "dog", "answers": [{"answer": text, "answer_id": i, "answer_confidence": "yes"}
                                                          for i, text in enumerate(("dog", "dog", "a dog"))]}
            for ask in ASKS]  # fmt: skip
@@ -219,17 +221,20 @@ def test_the_two_files_of_vqa_are_recognised_and_joined_in_any_order(photos: Pat
 VQA_FAULTS: dict[str, tuple[Any, Any, str]] = {
     "a question without answers": ([*ASKS, {"image_id": 9, "question": "Who?", "question_id": 7}], ANSWERS,
                                    "questions[3]: a question without answers: 7"),
-    "answers without a question": (ASKS, [*ANSWERS, {**ANSWERS[0], "question_id": 7}], "answers to the question 7, which is in no file"),
+    "answers without a question": (ASKS, [*ANSWERS, {**ANSWERS[0], "question_id": 7}],
+                                   "answers to the question 7, which is in no file"),
     "two of one id": ([*ASKS, {**ASKS[0], "question": "Who?"}], ANSWERS, "questions[3]: a second question 9000"),
     "answered twice": (ASKS, [*ANSWERS, ANSWERS[0]], "annotations[3]: the question 9000 has answers twice"),
     "of another image": ([*ASKS, {"image_id": 9, "question": "Who?", "question_id": 7}],
                          [*ANSWERS, {**ANSWERS[0], "question_id": 7, "image_id": 25}], "is about the image 9"),
-    "no words": ([*ASKS, {"image_id": 9, "question": "", "question_id": 7}], [*ANSWERS, {**ANSWERS[0], "question_id": 7}],
-                 "questions[3]: no question"),
+    "no words": ([*ASKS, {"image_id": 9, "question": "", "question_id": 7}],
+                 [*ANSWERS, {**ANSWERS[0], "question_id": 7}], "questions[3]: no question"),
     "blank answers": ([*ASKS, {"image_id": 9, "question": "Who?", "question_id": 7}],
-                      [*ANSWERS, {**ANSWERS[0], "question_id": 7, "answers": [{"answer": " "}]}], "annotations[3]: no answer"),
+                      [*ANSWERS, {**ANSWERS[0], "question_id": 7, "answers": [{"answer": " "}]}],
+                      "annotations[3]: no answer"),
     "no picture": ([*ASKS, {"image_id": 7, "question": "Who?", "question_id": 7}],
-                   [*ANSWERS, {**ANSWERS[0], "question_id": 7, "image_id": 7}], "questions[3]: 7: a question without a picture"),
+                   [*ANSWERS, {**ANSWERS[0], "question_id": 7, "image_id": 7}],
+                   "questions[3]: 7: a question without a picture"),
 }  # fmt: skip
 
 
@@ -311,6 +316,10 @@ def test_a_row_for_predictions_does_not_lead_out_of_the_tables_folder(absolute: 
 
 def test_recognising_and_reading_questions_needs_no_torch(photos: Path):
     files = [str(file) for file in (*vqa(photos.parent), photos)]
-    code = (f"import sys; from weft.files.survey import Survey; from weft.domains.captions.reading.questions import judge, read_questions\n"
-            f"assert judge(Survey({files})); assert len(read_questions({files}).train) == 2; assert 'torch' not in sys.modules")  # fmt: skip
+    code = (
+        "import sys; from weft.files.survey import Survey\n"
+        "from weft.domains.captions.reading.questions import judge, read_questions\n"
+        f"assert judge(Survey({files})); assert len(read_questions({files}).train) == 2\n"
+        "assert 'torch' not in sys.modules"
+    )
     assert processes.run([sys.executable, "-c", code]).returncode == 0

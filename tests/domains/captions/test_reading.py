@@ -1,4 +1,4 @@
-"""Pictures with captions: found in tables and beside text files, every fault named, and batches that the index decides."""
+"""Pictures with captions: found in tables and beside text files, every fault named, batches decided by the index."""
 
 import gzip
 import json
@@ -289,7 +289,8 @@ def test_a_visit_draws_different_captions_of_the_picture_and_no_other():
 
 
 def test_a_piece_of_a_batch_keeps_its_captions():
-    batch = captioned(Picture(torch.rand(3, 3, 4, 4)), [[np.array([1])], [np.array([2]), np.array([3])], [np.array([4])]],
+    batch = captioned(Picture(torch.rand(3, 3, 4, 4)),
+                      [[np.array([1])], [np.array([2]), np.array([3])], [np.array([4])]],
                       TextMarks((0,), (0,)))  # fmt: skip
     piece = batch[1:3]
     assert isinstance(piece, Samples) and len(piece) == 2

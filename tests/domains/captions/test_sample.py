@@ -1,4 +1,4 @@
-"""Scenes: what is said and asked of them is true by their pixels and by their objects, and who does not look must guess."""
+"""Scenes: what is said and asked of them is true by their pixels and objects, and who does not look must guess."""
 
 import re
 from collections import Counter, defaultdict

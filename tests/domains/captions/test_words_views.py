@@ -13,7 +13,7 @@ from PIL import Image
 from weft.domains.captions.views import words_film as picture_words_film
 from weft.domains.captions.views import words_sheet as picture_words_sheet
 from weft.domains.captions.views.occlusion import covered_sentence
-from weft.domains.captions.views.words import LookAtWords, PictureWords, Sentence, area, inside
+from weft.domains.captions.views.words import LookAtWords, PictureSentence, PictureWords, area, inside
 from weft.domains.captions.views.words_view import OneWordView, PictureWordsView, look_at_words
 from weft.errors import ConfigError, DataError
 from weft.files.pictures.regions import Region
@@ -34,13 +34,15 @@ def small(monkeypatch):
     monkeypatch.setattr(picture_words_film, "SIDE", 1.0)
 
 
-def sentence(text: str = TEXT, name: str = "caption", **more) -> Sentence:
+def sentence(text: str = TEXT, name: str = "caption", **more) -> PictureSentence:
     """The word number n reads patch n alone, in each of 2 layers and 3 heads."""
     words = tuple(text.split())
-    return Sentence(text, words, np.tile(np.eye(16).reshape(16, 4, 4)[: len(words)], (2, 3, 1, 1, 1)), name, **more)
+    return PictureSentence(
+        text, words, np.tile(np.eye(16).reshape(16, 4, 4)[: len(words)], (2, 3, 1, 1, 1)), name, **more
+    )
 
 
-def view(*sentences: Sentence, **more) -> PictureWordsView:
+def view(*sentences: PictureSentence, **more) -> PictureWordsView:
     return PictureWordsView(PictureWords(PHOTO, sentences or (sentence(),), "photos/cat.jpg", **more))
 
 
@@ -76,7 +78,7 @@ def test_a_text_is_shown_with_its_probability_and_never_with_a_score_of_minus_ze
 
 def test_the_map_of_a_layer_and_head_is_theirs():
     weights = np.random.default_rng(1).random((2, 3, 4, 4, 4))
-    both = Sentence(TEXT, tuple(TEXT.split()), weights)
+    both = PictureSentence(TEXT, tuple(TEXT.split()), weights)
     assert both.maps(AttentionChoice(2, 3)) == pytest.approx(weights[1, 2], rel=1e-6)
     assert both.maps(AttentionChoice()) == pytest.approx(weights.mean((0, 1)), rel=1e-6)
     with pytest.raises(ConfigError, match="from 1 to 2"):
@@ -88,7 +90,7 @@ def test_words_with_a_known_region_have_their_box_and_the_share_inside():
     ids = tokens.encode("a red cat").tolist()
     weights = np.zeros((1, 1, len(ids), 4, 4))
     weights[..., 0, 0], weights[..., 3, 3] = 0.75, 0.25
-    found = Sentence.of(
+    found = PictureSentence.of(
         tokens, ids, weights, regions=[Region(2, 5, LEFT), Region(6, 9, LEFT), Region(7, 9, (0, 0, 1, 1))]
     )
     assert found.words == ("a", "red", "cat") and found.boxes == ((), (LEFT,), (LEFT, (0, 0, 1, 1)))
@@ -126,7 +128,7 @@ def test_a_page_has_all_maps_and_needs_nothing_else():
 
 
 def test_nothing_written_shows_the_picture_and_says_so():
-    shown = view(Sentence("", (), np.zeros((1, 1, 0, 4, 4))))
+    shown = view(PictureSentence("", (), np.zeros((1, 1, 0, 4, 4))))
     for said in (shown.text(), " ".join(texts(shown.picture("svg"))), shown.page().decode()):
         assert "the model wrote nothing about this picture" in said
     assert len(images(shown.picture("svg"))) == 1 and len(frames(shown.film())) == 1
@@ -150,11 +152,11 @@ def test_a_question_and_its_answer_are_both_shown():
 def test_wrong_weights_and_boxes_are_refused():
     for words, shape in ((("a",), (1, 1, 2, 4, 4)), (("a",), (1, 1, 1, 16)), (("a",), (1, 1, 1, 0, 4))):
         with pytest.raises(DataError, match="expected weights"):
-            Sentence("a", words, np.zeros(shape))
+            PictureSentence("a", words, np.zeros(shape))
     with pytest.raises(DataError, match="finite"):
-        Sentence("a", ("a",), np.full((1, 1, 1, 2, 2), np.nan))
+        PictureSentence("a", ("a",), np.full((1, 1, 1, 2, 2), np.nan))
     with pytest.raises(DataError, match="expected boxes for 1 words"):
-        Sentence("a", ("a",), np.zeros((1, 1, 1, 2, 2)), boxes=((), ()))
+        PictureSentence("a", ("a",), np.zeros((1, 1, 1, 2, 2)), boxes=((), ()))
 
 
 def test_covering_what_a_word_depends_on_makes_it_less_probable():
@@ -192,10 +194,10 @@ def test_occlusion_has_no_layers():
 def test_regions_count_characters_without_the_blank_before_a_text():
     tokens = tokenizers.train("characters", [" a cat"])
     ids = tokens.encode(" a cat").tolist()
-    found = Sentence.of(tokens, ids, np.ones((1, 1, len(ids), 2, 2)), regions=[Region(2, 5, LEFT)])
+    found = PictureSentence.of(tokens, ids, np.ones((1, 1, len(ids), 2, 2)), regions=[Region(2, 5, LEFT)])
     assert (found.text, found.words, found.boxes) == ("a cat", ("a", "cat"), ((), (LEFT,)))
 
 
 def test_words_stand_with_or_without_a_blank_as_in_the_text():
-    spoken = Sentence("Is it 红色?", ("Is", "it", "红", "色", "?"), np.zeros((1, 1, 5, 2, 2)))
+    spoken = PictureSentence("Is it 红色?", ("Is", "it", "红", "色", "?"), np.zeros((1, 1, 5, 2, 2)))
     assert spoken.spaced() == [False, True, True, False, False]

@@ -1,15 +1,15 @@
-"""What a place on the map read: its tokens' attention, averaged, of one layer and head, or followed through all layers."""
+"""What a place on the map read: its tokens' attention, averaged, of one layer and head, or through all layers."""
 
 import numpy as np
 import pytest
 import torch
 from helpers.fields import GLOBE, field_model, window
 
-from weft.domains.fields.reading.grid import Layer
+from weft.domains.fields.reading.grid import FieldLayer
 from weft.domains.fields.views.attention import LookAtPlace, attention_of, look_at_place
 from weft.inspect.rollout import rollout
 
-LAYERS, LABELS = (Layer("z", 500.0), Layer("z", 850.0)), ("a", "b", "c", "d")
+LAYERS, LABELS = (FieldLayer("z", 500.0), FieldLayer("z", 850.0)), ("a", "b", "c", "d")
 PLACE = "-20,100"  # row 3, column 9
 
 

@@ -6,7 +6,7 @@ from helpers.field_arrays import ArrayFields, times_every
 
 from weft.domains.fields.reading import climatology
 from weft.domains.fields.reading.climatology import learn
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.errors import DataError
 from weft.modalities.climate import ANNUAL, COLUMNS, Climate, waves
 
@@ -20,7 +20,7 @@ def cyclic(times, columns, rng, shape=(2, 3, 4)):
 
 
 def learned(values, times, lags=3, **options) -> Climate:
-    return learn(Stretch(ArrayFields(values, times), 0, len(times)), lags, **options)
+    return learn(FieldSpan(ArrayFields(values, times), 0, len(times)), lags, **options)
 
 
 def test_the_waves_of_the_year_are_recovered():
@@ -126,9 +126,9 @@ def test_pairs_never_cross_a_gap():
 def test_only_the_stretch_is_read():
     values = np.random.default_rng(9).normal(size=(50, 1, 2, 2))
     times = times_every(MONTH, 50)
-    clean = learn(Stretch(ArrayFields(values, times), 10, 40), 2)
+    clean = learn(FieldSpan(ArrayFields(values, times), 10, 40), 2)
     values[:10], values[40:] = 1e6, -1e6
-    again = learn(Stretch(ArrayFields(values, times), 10, 40), 2)
+    again = learn(FieldSpan(ArrayFields(values, times), 10, 40), 2)
     assert all((again.arrays()[name] == array).all() for name, array in clean.arrays().items())
 
 

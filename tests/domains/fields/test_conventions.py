@@ -9,7 +9,7 @@ import pytest
 from helpers.grids import COLUMNS, dataset, everything, numbers, opened, refused, stored, written, xr
 
 from weft.domains.fields.reading.scanned import fingerprint
-from weft.domains.fields.reading.writing import Written, as_dataset, write_fields
+from weft.domains.fields.reading.writing import FieldsToWrite, as_dataset, write_fields
 from weft.errors import WeftError
 
 WEST_FIRST = np.roll(numbers()[:, ::-1], 4, axis=2)  # 180 to 315 degrees are -180 to -45
@@ -84,7 +84,7 @@ def test_fields_are_the_same_in_every_layout(layout: Any, plain: str, tmp_path: 
 def test_what_is_written_has_the_layout_of_the_file_that_was_read(layout: Any, tmp_path: Path) -> None:
     data = layout(dataset())
     fields = opened(written(tmp_path / "a.nc", data))
-    same(as_dataset(fields, Written(everything(fields), fields.times.days)), data)
+    same(as_dataset(fields, FieldsToWrite(everything(fields), fields.times.days)), data)
 
 
 @pytest.mark.parametrize("ending", [".nc", ".zarr"])
@@ -92,7 +92,7 @@ def test_files_are_written_whole_and_may_be_written_again(ending: str, tmp_path:
     data = closed(dataset())
     fields = opened(written(tmp_path / "a.nc", data))
     for _ in range(2):
-        write_fields(tmp_path / f"out{ending}", fields, Written(everything(fields), fields.times.days))
+        write_fields(tmp_path / f"out{ending}", fields, FieldsToWrite(everything(fields), fields.times.days))
     with xr.open_dataset(tmp_path / f"out{ending}", decode_times=False) as back:
         same(back, data)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nc", f"out{ending}"]
@@ -153,7 +153,7 @@ def test_projected_coordinates_are_a_plane(tmp_path: Path) -> None:
 def test_cells_without_coordinates_are_a_plane_whatever_their_names(tmp_path: Path) -> None:
     fields = opened(written(tmp_path / "a.nc", data := dataset().drop_vars(["lat", "lon"])))
     assert fields.grid.surface == "plane" and fields.grid.x.tolist() == list(range(8))
-    back = as_dataset(fields, Written(everything(fields), fields.times.days))
+    back = as_dataset(fields, FieldsToWrite(everything(fields), fields.times.days))
     np.testing.assert_array_equal(back.t2m.values, data.t2m.values)
     assert set(back.coords) == {"time"}
 
@@ -195,7 +195,7 @@ def test_levels_are_layers_and_are_written_back_as_levels(tmp_path: Path) -> Non
     assert [layer.name for layer in fields.layers] == ["z at 500", "z at 850"]
     np.testing.assert_array_equal(everything(fields)[:, 1], np.roll(levels[:, 1, ::-1], 4, axis=2))
     many = np.stack([everything(fields)] * 3)
-    back = as_dataset(fields, Written(many, fields.times.days, spread=many[0] * 0 + 1))
+    back = as_dataset(fields, FieldsToWrite(many, fields.times.days, spread=many[0] * 0 + 1))
     assert back.z.dims == ("member", "time", "plev", "lat", "lon") and back.z_spread.dims == data.z.dims
     np.testing.assert_array_equal(back.z.values[2], levels)
     assert "standard_name" not in back.z_spread.attrs and back.z_spread.attrs["units"] == "m"
@@ -222,5 +222,5 @@ def test_a_name_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "full.zarr").mkdir()
     for name in ("a.txt", "full.zarr", "nowhere/a.nc"):
         with pytest.raises(WeftError):
-            write_fields(tmp_path / name, fields, Written(everything(fields), fields.times.days))
+            write_fields(tmp_path / name, fields, FieldsToWrite(everything(fields), fields.times.days))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.nc", "full.zarr"]

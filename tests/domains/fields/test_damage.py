@@ -45,7 +45,10 @@ def test_a_damaged_chunk_is_found_before_training_and_named(tmp_path: Path) -> N
 
 
 def test_a_file_that_crashes_its_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    crash = "import json, os, signal\nprint(json.dumps({'at': 'bad.nc'}), flush=True)\nos.kill(os.getpid(), signal.SIGSEGV)\n"
+    crash = (
+        "import json, os, signal\nprint(json.dumps({'at': 'bad.nc'}), flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGSEGV)\n"
+    )
     (tmp_path / "crashing.py").write_text(crash)
     monkeypatch.setattr(probe, "MODULE", "crashing")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

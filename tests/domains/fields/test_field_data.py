@@ -11,9 +11,9 @@ from helpers.grids import COLUMNS, ROWS, dataset, everything, numbers, opened, s
 
 from weft.domains.fields import dataset as datasets
 from weft.domains.fields.dataset import GriddedFields, split_by_time
-from weft.domains.fields.reading.grid import Layer
+from weft.domains.fields.reading.grid import FieldLayer
 from weft.domains.fields.reading.measured import measured_fields
-from weft.domains.fields.reading.writing import Written, as_dataset
+from weft.domains.fields.reading.writing import FieldsToWrite, as_dataset
 from weft.errors import DataError
 from weft.files.survey import Survey
 
@@ -70,7 +70,7 @@ def test_variables_are_chosen_by_name(tmp_path: Path) -> None:
 def test_a_file_for_a_model_has_its_layers_in_the_order_of_the_model(tmp_path: Path) -> None:
     both = dataset().assign(q=dataset(numbers(seed=1), name="q").q, more=dataset(name="more").more)
     fields = opened(path := written(tmp_path / "a.nc", both))
-    q, t2m = fields.layers[1], Layer("t2m", None, "kelvin")
+    q, t2m = fields.layers[1], FieldLayer("t2m", None, "kelvin")
     found = measured_fields([path], [q, t2m], fields.grid)
     np.testing.assert_array_equal(found.fields.read(0, 5), everything(fields)[:5, [1, 0]])
 
@@ -83,7 +83,7 @@ def test_levels_stand_in_the_order_of_the_model(tmp_path: Path) -> None:
     upside_down = written(tmp_path / "b.nc", data.isel(plev=[1, 0]))
     found = measured_fields([upside_down], fields.layers, fields.grid)
     np.testing.assert_array_equal(found.fields.read(0, 12), everything(fields))
-    back = as_dataset(found.fields, Written(found.fields.read(0, 12), fields.times.days))
+    back = as_dataset(found.fields, FieldsToWrite(found.fields.read(0, 12), fields.times.days))
     assert back.plev.values.tolist() == [850, 500]
     np.testing.assert_array_equal(back.z.values, data.isel(plev=[1, 0]).z.values)
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views import film as fieldfilm
 from weft.domains.fields.views.film import forecast_film
 from weft.domains.fields.views.series import FieldSeries
 from weft.errors import DataError
 from weft.inspect import films
 
-GRID = Grid(np.arange(40.0, 20, -5), np.arange(0.0, 40, 5))
-WIND = Layer("u", units="m/s")
+GRID = FieldGrid(np.arange(40.0, 20, -5), np.arange(0.0, 40, 5))
+WIND = FieldLayer("u", units="m/s")
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""The first guess of hidden cells: in time by the best linear estimate, in space by ever larger squares, and both joined."""
+"""The first guess of hidden cells: in time by the best linear estimate, in space by growing squares, and joined."""
 
 import numpy as np
 import pytest

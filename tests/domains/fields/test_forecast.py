@@ -26,7 +26,7 @@ STEPS = 5
 
 @pytest.fixture(scope="module", autouse=True)
 def quick() -> Iterator[None]:
-    """Files are looked through in this process, and measuring draws nothing: both are tested elsewhere and take seconds."""
+    """Files are looked through in this process, and measuring draws nothing: both are slow and tested elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (datasets, measured):
             patch.setattr(module, "open_fields", lambda *args, **more: open_fields(*args, **more, apart=False))
@@ -339,7 +339,8 @@ def test_a_look_is_drawn(run, tmp_path):
     ("how", "words"),
     [({"at": "Vienna"}, "expected latitude,longitude"), ({"at": "95,0"}, "from -90 to 90"), ({"at": "1"}, "expected"),
      ({"variable": "q"}, "there are z, v"), ({"time": 49}, "expected from 1 to 48"), ({"time": 0}, "expected from 1"),
-     ({"layer": 2}, "layer"), ({"layer": 1, "head": 2}, "head"), ({"through": True, "layer": 1}, "layer and head do not apply")],
+     ({"layer": 2}, "layer"), ({"layer": 1, "head": 2}, "head"),
+     ({"through": True, "layer": 1}, "layer and head do not apply")],
     ids=str,
 )  # fmt: skip
 def test_what_cannot_be_looked_at_is_refused(run, how, words):

@@ -14,11 +14,11 @@ from weft.domains.fields.encoded.hiding import Chance, Hiding
 from weft.domains.fields.encoded.learning import learned_codec
 from weft.domains.fields.encoded.windows import WindowReader
 from weft.domains.fields.reading.climatology import learn
-from weft.domains.fields.reading.grid import Grid, Stretch
+from weft.domains.fields.reading.grid import FieldGrid, FieldSpan
 from weft.errors import ConfigError, DataError
 from weft.modalities.field import FieldEmbed
 
-REGION = Grid(np.linspace(60.0, 30.0, 16), np.linspace(-20.0, 30.0, 20))
+REGION = FieldGrid(np.linspace(60.0, 30.0, 16), np.linspace(-20.0, 30.0, 20))
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_a_model_of_another_run_is_refused(learned):
 
 def test_the_blend_is_better_than_both_of_its_parts():
     fields = stretch_of(process(120, layers=1, grid=REGION, keep=0.8), REGION)
-    train, later = Stretch(fields.fields, 0, 90), Stretch(fields.fields, 90, 120)
+    train, later = FieldSpan(fields.fields, 0, 90), FieldSpan(fields.fields, 90, 120)
     codec = codec_of(train)
     reader = WindowReader(later, codec)
     ones, zeros = (torch.full_like(codec.blend.in_time, value) for value in (1.0, 0.0))
@@ -140,15 +140,15 @@ def test_constant_fields_have_a_safe_scale():
 
 def test_nothing_behind_the_stretch_is_learned_from():
     values = process(60)
-    clean = codec_of(Stretch(stretch_of(values).fields, 0, 40))
+    clean = codec_of(FieldSpan(stretch_of(values).fields, 0, 40))
     values[40:] = 1e5
-    again = codec_of(Stretch(stretch_of(values).fields, 0, 40))
+    again = codec_of(FieldSpan(stretch_of(values).fields, 0, 40))
     assert clean.same(again)
-    np.testing.assert_array_equal(learn(Stretch(stretch_of(values).fields, 0, 40)).spread, clean.climate.spread)
+    np.testing.assert_array_equal(learn(FieldSpan(stretch_of(values).fields, 0, 40)).spread, clean.climate.spread)
 
 
 def test_places_are_points_on_the_sphere_or_the_plane(learned):
     place = learned.place.numpy()
     np.testing.assert_allclose((place**2).sum(0) / (place**2).sum(0).max(), 1, atol=1e-5)  # one globe
-    flat = codec_of(stretch_of(process(20, grid=REGION), Grid(REGION.y, REGION.x, "plane"))).place.numpy()
+    flat = codec_of(stretch_of(process(20, grid=REGION), FieldGrid(REGION.y, REGION.x, "plane"))).place.numpy()
     assert not flat[2].any() and np.abs(flat).max() == 1 and flat[1, 0, 0] > flat[1, -1, 0]

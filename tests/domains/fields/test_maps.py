@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 from helpers.drawings import images, pixels, size, texts
 
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views.maps import Scale, bounds, field_map, kind_of, map_size
 from weft.errors import DataError
 
-GLOBE = Grid(np.arange(85.0, -86, -10), np.arange(-175.0, 180, 10), wraps=True)
+GLOBE = FieldGrid(np.arange(85.0, -86, -10), np.arange(-175.0, 180, 10), wraps=True)
 GRIDS = {
     "globe": GLOBE,
-    "with poles": Grid(np.arange(90.0, -91, -10), np.arange(-180.0, 180, 10), wraps=True),
-    "dateline": Grid(np.arange(20.0, -21, -5), np.arange(160.0, 221, 5)),
-    "plane": Grid(np.arange(8.0)[::-1], np.arange(12.0) * 100, surface="plane"),
-    "one column": Grid(np.arange(40.0, 20, -2), np.array([10.0])),
-    "one row": Grid(np.array([10.0]), np.arange(10.0, 50)),
-    "one cell": Grid(np.array([10.0]), np.array([10.0])),
-    "gaussian rows": Grid(np.array([80.0, 55.0, 20.0, -10.0, -70.0]), np.arange(0.0, 100, 20)),
+    "with poles": FieldGrid(np.arange(90.0, -91, -10), np.arange(-180.0, 180, 10), wraps=True),
+    "dateline": FieldGrid(np.arange(20.0, -21, -5), np.arange(160.0, 221, 5)),
+    "plane": FieldGrid(np.arange(8.0)[::-1], np.arange(12.0) * 100, surface="plane"),
+    "one column": FieldGrid(np.arange(40.0, 20, -2), np.array([10.0])),
+    "one row": FieldGrid(np.array([10.0]), np.arange(10.0, 50)),
+    "one cell": FieldGrid(np.array([10.0]), np.array([10.0])),
+    "gaussian rows": FieldGrid(np.array([80.0, 55.0, 20.0, -10.0, -70.0]), np.arange(0.0, 100, 20)),
 }
-TEMPERATURE = Layer("t", 500.0, "K", "air temperature")
+TEMPERATURE = FieldLayer("t", 500.0, "K", "air temperature")
 
 
 @pytest.fixture(autouse=True)
@@ -28,12 +28,12 @@ def small(monkeypatch):
     monkeypatch.setattr("weft.domains.fields.views.maps.WIDTH", 2.0)
 
 
-def field(grid: Grid) -> np.ndarray:
+def field(grid: FieldGrid) -> np.ndarray:
     return np.random.default_rng(0).normal(280, 5, grid.shape).astype(np.float32)
 
 
 @pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
-def test_any_grid_can_be_drawn(grid: Grid):
+def test_any_grid_can_be_drawn(grid: FieldGrid):
     drawn = field_map(field(grid), grid, TEMPERATURE)
     assert all(100 < side < 1600 for side in size(drawn)) and pixels(drawn).std() > 10
 
@@ -112,21 +112,21 @@ def test_the_numbers_of_a_bar_lie_within_it(kind):
 
 
 def test_parts_of_winds_are_coloured_by_their_sign():
-    assert (kind_of(Layer("UWND")), kind_of(TEMPERATURE)) == ("signed", "values")
+    assert (kind_of(FieldLayer("UWND")), kind_of(TEMPERATURE)) == ("signed", "values")
 
 
 def test_maps_have_a_sensible_shape():
     assert map_size(GLOBE, 4, 4) == pytest.approx((4, 2))
-    north = Grid(np.arange(65.0, 54, -1), np.arange(0.0, 11))
+    north = FieldGrid(np.arange(65.0, 54, -1), np.arange(0.0, 11))
     assert map_size(north, 4, 9)[1] == pytest.approx(5.0)  # squeezed from 8
-    belt = Grid(np.array([1.0, 0.0]), np.arange(-180.0, 180))
+    belt = FieldGrid(np.array([1.0, 0.0]), np.arange(-180.0, 180))
     assert map_size(belt, 4, 4)[1] > 0.5
 
 
 def test_a_wind_is_drawn_as_speed_under_arrows():
     parts = (field(GLOBE), field(GLOBE))
     drawn, bare = (
-        field_map(np.hypot(*parts), GLOBE, Layer("speed", units="m/s"), title="wind", kind="amounts", wind=wind)
+        field_map(np.hypot(*parts), GLOBE, FieldLayer("speed", units="m/s"), title="wind", kind="amounts", wind=wind)
         for wind in (parts, None)
     )
     assert size(drawn) == size(bare) and (pixels(drawn) != pixels(bare)).any(2).mean() > 0.005

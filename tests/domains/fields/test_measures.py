@@ -13,10 +13,10 @@ from weft.domains.fields.measures.scores import FieldScores, Forecast, ensemble_
 from weft.domains.fields.measures.table import baselines_of
 from weft.domains.fields.reading.climatology import learn
 from weft.domains.fields.reading.gaps import blocks, hidden_at
-from weft.domains.fields.reading.grid import Grid, Layer, Stretch
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, FieldSpan
 
 MONTH = 365 / 12
-WORLD = Grid(np.linspace(80, -80, 9), np.linspace(-180, 180, 12, endpoint=False), wraps=True)
+WORLD = FieldGrid(np.linspace(80, -80, 9), np.linspace(-180, 180, 12, endpoint=False), wraps=True)
 
 
 def moving(count: int, keep: float, shape: tuple[int, ...], seed: int = 0) -> np.ndarray:
@@ -108,28 +108,28 @@ def test_a_ratio_compares_the_same_starts():
 def test_layers_of_several_units_are_added_in_units_of_their_spread():
     values = np.random.default_rng(6).normal(size=(30, 2, 3, 4)) * np.array([1.0, 100.0])[:, None, None]
     fields = ArrayFields(values, times_every(MONTH, 30))
-    climate = learn(Stretch(fields, 0, 30), 1)
+    climate = learn(FieldSpan(fields, 0, 30), 1)
     assert scale_of(fields.layers, fields.grid, climate).tolist() == [1, 1]
-    mixed = scale_of((Layer("u", units="m/s"), Layer("p", units="Pa")), fields.grid, climate)
+    mixed = scale_of((FieldLayer("u", units="m/s"), FieldLayer("p", units="Pa")), fields.grid, climate)
     np.testing.assert_allclose(mixed, [1, 100], rtol=0.2)
 
 
 def test_forecasts_reach_every_held_out_field_at_every_lead_and_cross_no_gap():
     fields = ArrayFields(np.zeros((30, 1, 2, 2)), times_every(1.0, 30, gaps=(24,)))
-    found = launches(Stretch(fields, 20, 30), 3, history=2)
+    found = launches(FieldSpan(fields, 20, 30), 3, history=2)
     reached = sorted((launch.start + lead, lead) for launch in found for lead in launch.leads)
     expected = [(at, lead) for at in range(20, 24) for lead in (1, 2, 3)]
     expected += [(at, lead) for at in range(25, 30) for lead in (1, 2, 3) if at - lead >= 25]
     assert reached == sorted(expected)
-    assert len(launches(Stretch(fields, 20, 30), 3, most=4)) == 4
+    assert len(launches(FieldSpan(fields, 20, 30), 3, most=4)) == 4
 
 
 def test_damped_anomalies_beat_persistence_and_climatology_where_anomalies_fade():
     values = 10 + moving(700, 0.6, (1, 4, 6))
     values[:, 0, 0, 0] = np.nan
     fields = ArrayFields(values, times_every(1.0, 700))
-    climate = learn(Stretch(fields, 0, 600), 3)
-    test = Stretch(fields, 600, 700)
+    climate = learn(FieldSpan(fields, 0, 600), 3)
+    test = FieldSpan(fields, 600, 700)
     scores = forecast_baselines(test, climate, launches(test, 3))
     rmse = {name: [scores[name].of(lead)["rmse"] for lead in (1, 2, 3)] for name in scores}
     keep = 0.6 ** np.arange(1, 4)
@@ -159,7 +159,7 @@ def test_interpolation_restores_a_plane_and_goes_around_the_globe():
     holes = plane.copy()
     holes[:2, 3:6, 4:8] = np.nan
     holes[2, 2:4, 2:5] = np.nan
-    flat = Grid(WORLD.y, WORLD.x, "plane")
+    flat = FieldGrid(WORLD.y, WORLD.x, "plane")
     np.testing.assert_allclose(between_cells(holes, flat), plane, atol=1e-9)
     ring = (y + (x + 6) % 12)[None]  # a plane across the seam, with its edge far from the hole
     holes = ring.copy()
@@ -209,9 +209,9 @@ def test_the_table_of_baselines_has_the_promised_names_and_only_held_out_fields_
     pytest.importorskip("scipy")
     smooth = np.cos(np.linspace(0, 2 * np.pi, 24, endpoint=False)) * np.cos(np.linspace(-1, 1, 16))[:, None]
     values = moving(80, 0.8, (1, 1, 1)) * smooth + 0.05 * moving(80, 0.0, (1, 16, 24), seed=1)
-    grid = Grid(np.linspace(75, -75, 16), np.linspace(-180, 180, 24, endpoint=False), wraps=True)
+    grid = FieldGrid(np.linspace(75, -75, 16), np.linspace(-180, 180, 24, endpoint=False), wraps=True)
     fields = ArrayFields(values, times_every(MONTH, 80), grid)
-    train, test = Stretch(fields, 0, 60), Stretch(fields, 60, 80)
+    train, test = FieldSpan(fields, 0, 60), FieldSpan(fields, 60, 80)
     climate = learn(train, 3)
     table = baselines_of(test, climate, leads=3, train=train)
     metrics = table.metrics()
@@ -231,8 +231,8 @@ def test_the_table_of_baselines_has_the_promised_names_and_only_held_out_fields_
 def test_without_scipy_gaps_are_measured_beside_the_other_baselines(monkeypatch):
     values = np.random.default_rng(0).normal(size=(30, 1, 8, 16))
     fields = ArrayFields(values, times_every(1.0, 30))
-    climate = learn(Stretch(fields, 0, 20))
-    assert "interpolation_rmse" in baselines_of(Stretch(fields, 20, 30), climate, leads=1).metrics()
+    climate = learn(FieldSpan(fields, 0, 20))
+    assert "interpolation_rmse" in baselines_of(FieldSpan(fields, 20, 30), climate, leads=1).metrics()
     monkeypatch.setitem(sys.modules, "scipy", None)
-    found = baselines_of(Stretch(fields, 20, 30), climate, leads=1)
+    found = baselines_of(FieldSpan(fields, 20, 30), climate, leads=1)
     assert set(found.filled) == {"climatology"} and "interpolation_rmse" not in found.metrics()

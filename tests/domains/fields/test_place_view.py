@@ -7,14 +7,14 @@ import pytest
 from helpers.drawings import pixels, size, texts
 
 from weft.domains.fields.reading.cells import find_place
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views.place_reading import PlaceReading, by_layer, by_time, largest, rings
 from weft.domains.fields.views.place_view import PlaceView
 from weft.errors import DataError
 from weft.inspect.views import View
 
-GLOBE = Grid(np.arange(85.0, -86, -10), np.arange(-175.0, 180, 10), wraps=True)
-LAYERS = (Layer("u", 500.0), Layer("v", 500.0))
+GLOBE = FieldGrid(np.arange(85.0, -86, -10), np.arange(-175.0, 180, 10), wraps=True)
+LAYERS = (FieldLayer("u", 500.0), FieldLayer("v", 500.0))
 TIMES = ("2001-01-01", "2001-01-02", "2001-01-03")
 
 
@@ -87,14 +87,14 @@ def test_any_field_may_lie_below(field):
 @pytest.mark.parametrize(
     "grid, at, patch",
     [
-        (Grid(np.arange(20.0, -21, -5), np.arange(160.0, 221, 5)), "0,-170", (4, 5)),
-        (Grid(np.arange(9.0)[::-1], np.arange(7.0), surface="plane"), "3,2", (2, 2)),
-        (Grid(np.arange(9.0)[::-1], np.array([4.0])), "3,4", (2, 2)),
-        (Grid(np.array([4.0]), np.array([4.0])), "4,4", (1, 1)),
+        (FieldGrid(np.arange(20.0, -21, -5), np.arange(160.0, 221, 5)), "0,-170", (4, 5)),
+        (FieldGrid(np.arange(9.0)[::-1], np.arange(7.0), surface="plane"), "3,2", (2, 2)),
+        (FieldGrid(np.arange(9.0)[::-1], np.array([4.0])), "3,4", (2, 2)),
+        (FieldGrid(np.array([4.0]), np.array([4.0])), "4,4", (1, 1)),
     ],
     ids=["dateline", "plane", "one column", "one cell"],
 )
-def test_any_grid_can_be_looked_at(grid: Grid, at: str, patch: tuple[int, int]):
+def test_any_grid_can_be_looked_at(grid: FieldGrid, at: str, patch: tuple[int, int]):
     view = PlaceView(reading(grid=grid, at=at, patch=patch))
     assert min(size(view.picture())) > 100 and "by distance" in view.text()
 
@@ -115,14 +115,14 @@ def test_a_place_that_read_nothing_says_so():
 
 def test_names_are_written_as_words_in_a_page():
     found = reading()
-    layers = (Layer("<b>u</b>"), Layer("v" * 80))
+    layers = (FieldLayer("<b>u</b>"), FieldLayer("v" * 80))
     view = PlaceView(PlaceReading(found.weights, found.place, GLOBE, layers, TIMES, (4, 6)))
     assert "<b>u</b>" not in view.page().decode() and size(view.picture())[0] < 1700
 
 
 def test_many_variables_and_times_are_put_together():
     weights = np.random.default_rng(0).random((20, 30, 5, 6))
-    layers, times = tuple(Layer(f"x{n}") for n in range(20)), tuple(f"day {n}" for n in range(30))
+    layers, times = tuple(FieldLayer(f"x{n}") for n in range(20)), tuple(f"day {n}" for n in range(30))
     found = PlaceReading(weights, find_place("0,0", GLOBE), GLOBE, layers, times, (4, 6))
     assert by_layer(found)[-1][0] == "9 others" and len(by_layer(found)) == len(by_time(found)) == 12
     assert by_time(found)[0][0] == "day 0 to day 2" and sum(s for _, s in by_time(found)) == pytest.approx(1)

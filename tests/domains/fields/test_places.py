@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from weft.domains.fields.reading.cells import cell_edges, direction, distances, find_place, longitude_words
-from weft.domains.fields.reading.grid import Grid
+from weft.domains.fields.reading.grid import FieldGrid
 from weft.errors import ConfigError
 
-GLOBE = Grid(np.arange(88.75, -90, -2.5), np.arange(-180.0, 180, 2.5), wraps=True)
-PACIFIC = Grid(np.arange(20.0, -21, -5), np.arange(160.0, 221, 5))  # across the dateline
-ALPS = Grid(np.array([48.0, 47.0, 46.0]), np.array([6.0, 8.0, 10.0, 12.0]))
-PLANE = Grid(np.array([30.0, 20.0, 10.0]), np.array([0.0, 100.0]), surface="plane")
+GLOBE = FieldGrid(np.arange(88.75, -90, -2.5), np.arange(-180.0, 180, 2.5), wraps=True)
+PACIFIC = FieldGrid(np.arange(20.0, -21, -5), np.arange(160.0, 221, 5))  # across the dateline
+ALPS = FieldGrid(np.array([48.0, 47.0, 46.0]), np.array([6.0, 8.0, 10.0, 12.0]))
+PLANE = FieldGrid(np.array([30.0, 20.0, 10.0]), np.array([0.0, 100.0]), surface="plane")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from helpers.field_arrays import ArrayFields, times_every
 from helpers.fields import GLOBE, codec_of, field_model, plain_codec, process, stretch_of
 
 from weft.domains.fields.predictor import FARTHEST, FieldPredictor, Noise
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.errors import WeftError
 
 HISTORY, AHEAD = 3, 2
@@ -31,12 +31,12 @@ def with_gaps(values: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def gappy() -> Stretch:
+def gappy() -> FieldSpan:
     return stretch_of(with_gaps(process(30)))
 
 
 @pytest.fixture(scope="module")
-def predictor(gappy: Stretch) -> FieldPredictor:
+def predictor(gappy: FieldSpan) -> FieldPredictor:
     return FieldPredictor(small_model(), codec_of(gappy, HISTORY, AHEAD))
 
 
@@ -151,7 +151,7 @@ def test_a_value_where_none_was_known_in_training_is_kept(predictor, gappy):
 
 
 def test_a_part_of_the_fields_is_filled_as_in_the_whole_of_them(predictor, gappy):
-    some = Stretch(gappy.fields, 10, 20)
+    some = FieldSpan(gappy.fields, 10, 20)
     assert [at for at, _, _ in predictor.filled(some)] == list(range(10, 20))
     field, spread = predictor.fill(gappy, 12)
     assert np.isfinite(field[~predictor.never]).all() and field.shape == spread.shape == (2, *GLOBE.shape)
@@ -189,7 +189,7 @@ def test_states_between_two_fields_lie_between_them_where_they_change_evenly():
 
 
 def test_one_field_is_enough_for_a_forecast_and_the_horizon_is_free(predictor):
-    one = Stretch(ArrayFields(process(1), times_every(1.0, 1), GLOBE), 0, 1)
+    one = FieldSpan(ArrayFields(process(1), times_every(1.0, 1), GLOBE), 0, 1)
     rolled = predictor.roll(one, 0, 40)
     assert len(rolled.mean) == 40 and rolled.diverged is None
     assert np.isfinite(rolled.mean[:, ~predictor.never]).all()

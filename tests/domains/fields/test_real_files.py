@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers.grids import everything, opened, xr
 
-from weft.domains.fields.reading.writing import Written, write_fields
+from weft.domains.fields.reading.writing import FieldsToWrite, write_fields
 
 SHARED = Path(__file__).parents[4] / "shared/data/weather"
 FILES: dict[str, Any] = {
@@ -27,7 +27,7 @@ def test_files_of_others_are_read_and_written_back(name: str, tmp_path: Path) ->
     assert (len(fields), len(fields.layers), *fields.grid.shape) == shape
     assert (fields.grid.surface, fields.grid.wraps, fields.times.labels[-1]) == (surface, wraps, last)
     assert fields.times.pieces == ((0, len(fields)),) and fields.grid.y[0] > fields.grid.y[-1]
-    write_fields(tmp_path / "out.nc", fields, Written(everything(fields), fields.times.days))
+    write_fields(tmp_path / "out.nc", fields, FieldsToWrite(everything(fields), fields.times.days))
     with (
         xr.open_dataset(SHARED / name, decode_times=False) as theirs,
         xr.open_dataset(tmp_path / "out.nc", decode_times=False) as ours,

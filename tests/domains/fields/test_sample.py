@@ -1,4 +1,4 @@
-"""The atmosphere that ships: its truth is known at any time, winds follow from heights, and what is measured is close."""
+"""The atmosphere that ships: its truth is known at any time, winds follow from heights, measurements are close."""
 
 from types import SimpleNamespace
 

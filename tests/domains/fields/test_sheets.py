@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from helpers.drawings import images, size, texts
 
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views.series import FieldSeries
 from weft.domains.fields.views.sheets import _compact, difference_row, filling_sheet, forecast_sheet
 from weft.errors import DataError
 
-GLOBE = Grid(np.arange(75.0, -76, -30), np.arange(-165.0, 180, 30), wraps=True)
-TEMPERATURE = Layer("t", 500.0, "K")
+GLOBE = FieldGrid(np.arange(75.0, -76, -30), np.arange(-165.0, 180, 30), wraps=True)
+TEMPERATURE = FieldLayer("t", 500.0, "K")
 DATES = tuple(f"2001-01-{day:02d}T00:00" for day in range(1, 21))
 
 
@@ -20,11 +20,11 @@ def small(monkeypatch):
     monkeypatch.setattr("weft.domains.fields.views.sheets.WIDTH", 3.0)
 
 
-def fields(count: int, grid: Grid = GLOBE, seed: int = 0) -> np.ndarray:
+def fields(count: int, grid: FieldGrid = GLOBE, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(280, 5, (count, *grid.shape)).astype(np.float32)
 
 
-def of(labels: tuple[str, ...], grid: Grid = GLOBE) -> FieldSeries:
+def of(labels: tuple[str, ...], grid: FieldGrid = GLOBE) -> FieldSeries:
     return FieldSeries(TEMPERATURE, grid, labels)
 
 
@@ -85,10 +85,10 @@ def test_lines_go_around_areas_and_not_around_scattered_cells():
 
 
 def test_narrow_grids_and_empty_fields_can_be_drawn():
-    grid = Grid(np.arange(40.0, 20, -5), np.array([10.0]))
+    grid = FieldGrid(np.arange(40.0, 20, -5), np.array([10.0]))
     empty = np.full((2, *grid.shape), np.nan)
     assert size(forecast_sheet(of(DATES[:2], grid), fields(2, grid), truth=empty, spread=empty))
-    row = Grid(np.array([1.0]), np.arange(9.0), surface="plane")
+    row = FieldGrid(np.array([1.0]), np.arange(9.0), surface="plane")
     gaps = np.full((1, *row.shape), np.nan)
     assert size(filling_sheet(of(DATES[:1], row), gaps, fields(1, row), truth=fields(1, row)))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers.drawings import pixels, size, texts
 
-from weft.domains.fields.reading.grid import Layer
+from weft.domains.fields.reading.grid import FieldLayer
 from weft.domains.fields.views.skill import LayerSkill, skill_chart
 from weft.errors import DataError
 
@@ -13,7 +13,7 @@ ACC = {"model": [0.9, 0.8, 0.7], "persistence": [0.8, 0.5, -0.2]}
 
 
 def skill(name: str = "u", acc: dict | None = None) -> LayerSkill:
-    return LayerSkill(Layer(name, 500.0, "m/s"), [1, 2, 3], RMSE, ACC if acc is None else acc)
+    return LayerSkill(FieldLayer(name, 500.0, "m/s"), [1, 2, 3], RMSE, ACC if acc is None else acc)
 
 
 def test_each_layer_has_its_errors_and_correlations():
@@ -41,17 +41,19 @@ def test_a_chart_has_the_colours_of_its_lines():
 
 def test_a_forecast_has_the_colour_of_its_name():
     unknown = [np.nan] * 3
-    shown = pixels(skill_chart([LayerSkill(Layer("u"), [1, 2, 3], {"model": [1.0, 2.0, 3.0], "persistence": unknown})]))
+    shown = pixels(
+        skill_chart([LayerSkill(FieldLayer("u"), [1, 2, 3], {"model": [1.0, 2.0, 3.0], "persistence": unknown})])
+    )
     blue, red = ((shown == colour).all(2).sum() for colour in ((0x1F, 0x5F, 0xA8), (0xD1, 0x49, 0x5B)))
     assert blue > 2 * red  # the line of the model and its name; the name of the other alone
 
 
 def test_one_lead_and_perfect_forecasts_can_be_drawn():
-    assert size(skill_chart([LayerSkill(Layer("u"), [1], {"model": [0.0]}, {"model": [np.nan]})]))
+    assert size(skill_chart([LayerSkill(FieldLayer("u"), [1], {"model": [0.0]}, {"model": [np.nan]})]))
 
 
 def test_numbers_that_do_not_fit_the_leads_are_refused():
     with pytest.raises(DataError, match="u, model: expected a number for each of 3 leads, found 2"):
-        LayerSkill(Layer("u"), [1, 2, 3], {"model": [1.0, 2.0]})
+        LayerSkill(FieldLayer("u"), [1, 2, 3], {"model": [1.0, 2.0]})
     with pytest.raises(DataError, match="no skill"):
         skill_chart([])

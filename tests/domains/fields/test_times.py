@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from helpers.grids import dataset, everything, numbers, opened, refused, written
 
-from weft.domains.fields.reading.calendars import Clock, gaps, read_clock, step_in_words, times_of
+from weft.domains.fields.reading.calendars import FileClock, gaps, read_clock, step_in_words, times_of
 from weft.domains.fields.reading.following import following
 from weft.domains.fields.reading.grid import Times
 from weft.domains.fields.sample import SampleFields
@@ -42,7 +42,8 @@ def test_years_were_leap_years_by_the_calendar_of_their_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("units", "factor"), [("hours since 2001-01-01", 24), ("hour since 2001-1-1 00:00", 24), ("seconds since 2001-01-01", 86400),
+    ("units", "factor"), [("hours since 2001-01-01", 24), ("hour since 2001-1-1 00:00", 24),
+                          ("seconds since 2001-01-01", 86400),
                           ("minutes since 2001-01-01 02:00 +02:00", 1440), ("Days since 2001-01-01T00:00:00Z", 1)],
 )  # fmt: skip
 def test_units_and_time_zones_count_from_the_same_instant(units: str, factor: float) -> None:
@@ -157,5 +158,5 @@ def test_files_that_differ_are_refused_with_a_table(change: object, words: str, 
 def test_the_usual_step_is_one_that_is_there(
     days: list[float], step: float, pieces: tuple[tuple[int, int], ...]
 ) -> None:
-    found = times_of(np.array(days), Clock("", ""))
+    found = times_of(np.array(days), FileClock("", ""))
     assert (found.step, found.pieces) == (step, pieces)

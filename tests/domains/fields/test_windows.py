@@ -12,18 +12,18 @@ from weft.batches.ahead import Ahead
 from weft.domains.fields.encoded import windows
 from weft.domains.fields.encoded.hiding import Hiding
 from weft.domains.fields.encoded.windows import Anomalies, FieldWindows, WindowReader, moments
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 
 HISTORY, AHEAD = 3, 2
 
 
-def counted(count: int = 30, gaps: tuple[int, ...] = ()) -> Stretch:
+def counted(count: int = 30, gaps: tuple[int, ...] = ()) -> FieldSpan:
     """Fields that hold the number of their time."""
     values = np.broadcast_to(np.arange(count, dtype=np.float32)[:, None, None, None], (count, 2, *GLOBE.shape))
     return stretch_of(values, gaps=gaps)
 
 
-def source(train: Stretch, held_out: Stretch, *, seed: int = 0, purpose="all") -> FieldWindows:
+def source(train: FieldSpan, held_out: FieldSpan, *, seed: int = 0, purpose="all") -> FieldWindows:
     codec = plain_codec(history=HISTORY, ahead=AHEAD)
     hiding = Hiding((2, HISTORY + AHEAD, *GLOBE.shape), HISTORY, purpose)
     return FieldWindows(train, held_out, codec, hiding, fingerprint="f", seed=seed)
@@ -51,16 +51,16 @@ def test_windows_never_cross_a_gap():
 
 def test_what_lies_behind_a_stretch_is_not_known():
     whole = counted(30)
-    values, _, _ = WindowReader(Stretch(whole.fields, 0, 20), plain_codec()).read(19)
+    values, _, _ = WindowReader(FieldSpan(whole.fields, 0, 20), plain_codec()).read(19)
     assert (values[:, HISTORY - 1] == 19).all() and np.isnan(values[:, HISTORY:]).all()
 
 
 def test_fields_before_a_stretch_are_history_and_never_scored():
     whole = counted(30)
-    held_out = Stretch(whole.fields, 20, 30)
+    held_out = FieldSpan(whole.fields, 20, 30)
     reader = WindowReader(held_out, plain_codec())
     assert reader.ends.tolist() == list(range(19, 29))
-    fed = source(Stretch(whole.fields, 0, 20), held_out)
+    fed = source(FieldSpan(whole.fields, 0, 20), held_out)
     seen = np.zeros(30, bool)
     for batch in fed.held_out():
         truth = batch.wanted.values[batch.wanted.scored]
@@ -72,7 +72,7 @@ def test_fields_before_a_stretch_are_history_and_never_scored():
 
 def test_training_scores_its_own_fields_alone():
     whole = counted(30)
-    fed = source(Stretch(whole.fields, 0, 20), Stretch(whole.fields, 20, 30))
+    fed = source(FieldSpan(whole.fields, 0, 20), FieldSpan(whole.fields, 20, 30))
     batch = fed.batch(np.arange(2 * fed.per_epoch))
     assert fed.per_epoch == 19 and batch.wanted.values[batch.wanted.scored].max() == 19
     assert not (batch.wanted.scored & batch.given.known).any()

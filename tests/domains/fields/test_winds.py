@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views import winds
 from weft.domains.fields.views.winds import draw_arrows, is_wind_part
 from weft.inspect.figures import sheet
 
-GRID = Grid(np.arange(40.0, -41, -10), np.arange(0.0, 90, 10))
+GRID = FieldGrid(np.arange(40.0, -41, -10), np.arange(0.0, 90, 10))
 
 
 @pytest.mark.parametrize(
@@ -17,18 +17,23 @@ GRID = Grid(np.arange(40.0, -41, -10), np.arange(0.0, 90, 10))
      ("u_wind", "v_wind"), ("wind_u", "wind_v"), ("uo", "vo")],
 )  # fmt: skip
 def test_the_parts_of_a_wind_are_found_by_their_names(east: str, north: str):
-    layers = [Layer("t"), Layer(north), Layer(east)]
+    layers = [FieldLayer("t"), FieldLayer(north), FieldLayer(east)]
     assert [is_wind_part(layer) for layer in layers] == [False, True, True]
 
 
 def test_titles_tell_parts_whose_names_do_not():
-    layers = [Layer("xu3", title="Zonal wind"), Layer("xv3", title="Meridional wind"), Layer("xu4"), Layer("xv4")]
+    layers = [
+        FieldLayer("xu3", title="Zonal wind"),
+        FieldLayer("xv3", title="Meridional wind"),
+        FieldLayer("xu4"),
+        FieldLayer("xv4"),
+    ]
     assert [is_wind_part(layer) for layer in layers] == [True, True, False, False]
 
 
 @pytest.mark.parametrize("name", ["sst", "humidity", "snow", "uv_index", "slp"])
 def test_other_variables_are_no_winds(name: str):
-    assert not is_wind_part(Layer(name))
+    assert not is_wind_part(FieldLayer(name))
 
 
 def arrows(east: np.ndarray, north: np.ndarray):

@@ -1,4 +1,4 @@
-"""graph and sets from files to answers: nodes and wholes, numbers and classes, baselines beside them, faults in words."""
+"""graph and sets from files to answers: nodes and wholes, numbers and classes, baselines, faults in words."""
 
 import csv
 import json

@@ -255,7 +255,7 @@ def test_participles_agree_with_their_subject():
     assert re.search(r"\b(leggi|lettere|case|scuole) sono (?!state \w+e\b)(stat\w)", told) is None
 
 
-# --- Sentences checked by hand: one for each rule ----------------------------------------------------------------------
+# --- Sentences checked by hand: one for each rule ---------------------------------------------------------------------
 
 
 def group(noun: str, determiner: str = "the", adjective: str = "", plural: bool = False, **topic: str) -> Group:

@@ -1,4 +1,4 @@
-"""Tasks on pictures: folders, archives and arrays in, a run that classifies, fills in or describes, and shows what it saw."""
+"""Tasks on pictures: folders, archives and arrays in, a run that classifies, fills in or describes, and its looks."""
 
 import json
 from pathlib import Path
@@ -436,7 +436,9 @@ def test_data_that_changed_is_not_evaluated_on_by_mistake(tmp_path: Path) -> Non
 
 def test_settings_are_refused_by_name(photos: Path, tmp_path: Path) -> None:
     for wrong, words in (({"patch": 0}, "patch"), ({"augment.flop": True}, "flop"), ({"summary": "last"}, "summary"),
-                         ({"smoothing": 1.0}, "smoothing"), ({"task": "reconstruct-images", "summary": "mean"}, "class token"), ({"model": "resnet", "summary": "class"}, "class token")):  # fmt: skip
+                         ({"smoothing": 1.0}, "smoothing"),
+                         ({"task": "reconstruct-images", "summary": "mean"}, "class token"),
+                         ({"model": "resnet", "summary": "class"}, "class token")):  # fmt: skip
         with pytest.raises(WeftError, match=words):
             train(photos, out=tmp_path / "run", **wrong)
 

@@ -1,4 +1,4 @@
-"""fit-field through what users see: pictures drawn at any size, tables of places answered, the globe, looks, baselines."""
+"""fit-field as users see it: pictures drawn at any size, tables of places answered, the globe, looks, baselines."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Micro-batches of labelled and tagged texts: each text once an epoch, with its own label, beside texts of like length."""
+"""Micro-batches of labelled and tagged texts: each text once an epoch, with its label, beside texts of like length."""
 
 import numpy as np
 import pytest

@@ -450,8 +450,8 @@ def test_a_config_that_was_tampered_with_is_refused(copy: Path, change: Any, pro
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [('{"format": 1, "format": 1}', "stands twice"), ('{"format": NaN}', "not a number in JSON"), ("{", "not valid JSON"),
-     ("[" * 100 + "]" * 100, "nested deeper")],
+    [('{"format": 1, "format": 1}', "stands twice"), ('{"format": NaN}', "not a number in JSON"),
+     ("{", "not valid JSON"), ("[" * 100 + "]" * 100, "nested deeper")],
 )  # fmt: skip
 def test_json_is_read_strictly(copy: Path, content: str, problem: str) -> None:
     (copy / "config.json").write_text(content)

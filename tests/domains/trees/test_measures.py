@@ -105,7 +105,7 @@ def test_flat_guesses_of_the_sample_that_ships_are_poor():
 
 
 def test_evalb_gives_the_same_numbers():
-    """What evalb prints with COLLINS.prm for these trees, both under TOP, with the gold parts of speech on both sides."""
+    """What evalb prints with COLLINS.prm for these trees, all under TOP, with the gold parts of speech in both."""
     trees, found = sample_trees(500), []
     for number, tree in enumerate(trees):
         symbols = linearise(tree).split()

@@ -1,4 +1,4 @@
-"""Words as samples: vocabularies, thinned lines with neighbours, counts of pairs. All of it a pure function of the index."""
+"""Words as samples: vocabularies, thinned lines with neighbours, counts of pairs: pure functions of the index."""
 
 from collections import Counter
 

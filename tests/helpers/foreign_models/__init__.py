@@ -1,7 +1,7 @@
 """Small models of the Hugging Face library by name: an architecture and the keys of its config.
 
-A name is "family" or "family, what is special about it": the first of each family runs with `make test`, the others with
-`make test-all`. The table of families in docs/interop.md is made of the same models.
+A name is "family" or "family, what is special about it": the first of each family runs with `make test`, the others
+with `make test-all`. The table of families in docs/interop.md is made of the same models.
 """
 
 from collections.abc import Iterable

@@ -12,7 +12,8 @@ FAMILIES = {
     "Albert": NARROW,
 }
 ODD = {
-    "bert, another mlp": ("BertForMaskedLM", {**SIZES, "hidden_act": "relu", "layer_norm_eps": 1e-3, "type_vocab_size": 3}),
+    "bert, another mlp": ("BertForMaskedLM", {**SIZES, "hidden_act": "relu", "layer_norm_eps": 1e-3,
+                                              "type_vocab_size": 3}),
     "bert, five classes": ("BertForSequenceClassification", {**SIZES, "num_labels": 5, "classifier_dropout": 0.3}),
     "distilbert, another mlp": ("DistilBertForMaskedLM", {**DISTIL, "activation": "relu"}),
     "roberta, another mlp": ("RobertaForMaskedLM", {**FAMILIES["Roberta"], "hidden_act": "relu", "pad_token_id": 3}),

@@ -2,8 +2,8 @@
 
 GEMMA = {"vocab_size": 61, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
          "num_key_value_heads": 2, "head_dim": 12, "max_position_embeddings": 48}  # fmt: skip
-GEMMA2 = {**GEMMA, "num_hidden_layers": 3, "sliding_window": 7, "query_pre_attn_scalar": 20, "attn_logit_softcapping": 3.0,
-          "final_logit_softcapping": 5.0}  # fmt: skip
+GEMMA2 = {**GEMMA, "num_hidden_layers": 3, "sliding_window": 7, "query_pre_attn_scalar": 20,
+          "attn_logit_softcapping": 3.0, "final_logit_softcapping": 5.0}  # fmt: skip
 GEMMA3 = {
     **GEMMA,
     "num_hidden_layers": 3,

@@ -2,11 +2,12 @@
 
 CONVNEXT = {"num_stages": 3, "hidden_sizes": [8, 16, 24], "depths": [1, 2, 1], "image_size": 32, "num_labels": 5,
             "layer_scale_init_value": 0.1}  # fmt: skip
-SWIN = {"embed_dim": 8, "depths": [2, 3, 2], "num_heads": [2, 1, 4], "window_size": 4, "patch_size": 2, "image_size": 32,
-        "num_labels": 5}  # fmt: skip
+SWIN = {"embed_dim": 8, "depths": [2, 3, 2], "num_heads": [2, 1, 4], "window_size": 4, "patch_size": 2,
+        "image_size": 32, "num_labels": 5}  # fmt: skip
 DINOV2 = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "mlp_ratio": 2, "image_size": 24,
           "patch_size": 8, "num_labels": 5, "use_mask_token": False}  # fmt: skip
-CLIP_TEXT = {"vocab_size": 40, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 3,
+CLIP_TEXT = {"vocab_size": 40, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2,
+             "num_attention_heads": 3,
              "max_position_embeddings": 12, "bos_token_id": 38, "eos_token_id": 39}  # fmt: skip
 CLIP_PICTURES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
                  "image_size": 24, "patch_size": 8}  # fmt: skip

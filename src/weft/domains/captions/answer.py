@@ -1,4 +1,4 @@
-"""answer: learn to answer questions about pictures. Pictures with questions and answers in, a model that answers new ones out."""
+"""answer: learn to answer questions about pictures. Pictures, questions and answers in, a model that answers out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import final
@@ -92,7 +92,7 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
         return model, decided(draft, encoder, cost, recipes.WITHOUT)
 
     def continued(self, draft: recipes.AnswerDraft, origin: Loaded) -> tuple[Model.Config, AnswerTraining]:
-        """The same model; or the picture encoder of another task, which learns to read questions, with a new decoder."""
+        """The same model; or another task's picture encoder, which learns to read questions, with a new decoder."""
         recipes.refuse_settings(draft.request, draft.training)
         name, training = self.model_name(draft.request), draft.training
         if recipes.answers_already(origin.model):

@@ -14,7 +14,7 @@ from weft.domains.captions.encoded.captions import SCORED
 from weft.domains.captions.encoded.questions import Contexts, QuestionBatch, TextCodecs, whole_questions
 from weft.domains.captions.recipe.answerers import contexts_of
 from weft.domains.captions.settings import AnswerTraining
-from weft.domains.pairs.writing import SPARE_TOKENS, WrittenText, seq2seq
+from weft.domains.pairs.writing import EXTRA_TOKENS, WrittenText, seq2seq
 from weft.domains.pictures.encoded.frames import Frames
 from weft.domains.pictures.given import in_batches
 from weft.domains.texts.codec.text import TextCodec
@@ -31,7 +31,7 @@ from weft.tasks.request import Loaded
 from weft.tokens import Tokens
 from weft.training.progress import Progress
 
-USUAL_LONGEST = 8  # tokens of the longest answer, where nobody knows what a model learned from
+USUAL_LONGEST = 8  # tokens of the longest answer, of a model whose training data is unknown
 
 
 class Answering(Decoding):
@@ -140,7 +140,7 @@ class AnswerWriter:
     def _batches(
         self, frames: Frames, asked: Sequence[PictureQuestion], followed: int, progress: Progress | None
     ) -> Iterator[tuple[list[int], QuestionBatch]]:
-        """Questions in batches about pictures of one shape: their places among all, and the batch where the model is."""
+        """Questions in batches about pictures of one shape: their numbers among all, and the batch for the model."""
         rows = max(1, MAX_HYPOTHESES // followed)
         by_picture: dict[int, list[int]] = {}
         for place, one in enumerate(asked):
@@ -158,10 +158,10 @@ class AnswerWriter:
     def _written(
         self, used: Any, memory: Tokens, given: QuestionBatch, how: Answering, choices: AnswerList | None
     ) -> list[list[WrittenText]]:
-        """The best answers to questions that are computed at once. Where they are drawn, picture and question decide the draw."""
+        """The best answers to a batch of questions. Where answers are drawn, picture and question decide the draw."""
         opening = list(self.marks.written_from)
         room, rule = self.contexts.answer - len(opening), None if choices is None else choices.rule
-        limit = max(1, min(how.max_tokens or self.longest + SPARE_TOKENS, room)) if rule is None else rule.limit
+        limit = max(1, min(how.max_tokens or self.longest + EXTRA_TOKENS, room)) if rule is None else rule.limit
         hypotheses = written(
             used,
             memory,
@@ -177,7 +177,7 @@ class AnswerWriter:
         return [[(names.get(h.ids) or decode(h.ids).strip(), h) for h in best] for best in hypotheses]
 
     def score(self, frames: Frames, questions: Sequence[Sequence[Question]]) -> tuple[float, int]:
-        """The summed loss of the usual answers in nats, and the number of tokens; without what is beyond the contexts."""
+        """The summed loss of the usual answers in nats, and the tokens; what exceeds the contexts is left out."""
         ids = self.contexts.fitting(self.texts.asked(questions), self.marks)
         if not any(ids):
             problem = f"no question fits {self.contexts.question} tokens with an answer of {self.contexts.answer}"

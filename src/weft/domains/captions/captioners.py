@@ -1,4 +1,4 @@
-"""Models that write about pictures, put together: an encoder and a decoder, each new or begun with what another run knows."""
+"""Models that write about pictures, put together: an encoder and a decoder, each new or from another run."""
 
 from dataclasses import replace
 from functools import partial

@@ -22,7 +22,7 @@ CAPTION = Card(
         "one-stream": "the picture's tokens and the words in one sequence: a single transformer, no separate decoder",
         "show-attend-tell": "an LSTM with attention over the picture for each word (Xu et al., 2015)",
         "cnn-lstm": "an LSTM that is given the picture as one vector (after Vinyals et al., 2015)",
-        "coca": "swift with a contrastive loss: also finds pictures by text, and classifies without training (zero-shot)",
+        "coca": "swift with a contrastive loss: also finds pictures by text, and classifies untrained (zero-shot)",
     },
     presets=PICTURE_PRESETS,
     listed=10,
@@ -30,15 +30,15 @@ CAPTION = Card(
 ANSWER = Card(
     name="answer",
     summary="learn to answer questions about pictures",
-    files="a table (.tsv, .csv or .jsonl, gzip too) with file names of pictures, questions and answers, the pictures beside it "
-    "or named too (questions.jsonl photos/); the two JSON files of VQA v2 with a folder of pictures",
+    files="a table (.tsv, .csv or .jsonl, gzip too) with file names of pictures, questions and answers, the pictures "
+    "beside it or named too (questions.jsonl photos/); the two JSON files of VQA v2 with a folder of pictures",
     sample="weft's scenes (objects of many colours, shapes, sizes and places, with questions about them)",
     example="picture.jpg",
     home="weft.domains.captions.answer.AnswerQuestions",
     reads="weft.domains.captions.dataset.questions.AskedPictures",
     training=AnswerTraining,
     models={
-        "swift": "the default: convolutional features and the question in one encoder, and the decoder of translation's swift",
+        "swift": "the default: convolutional features and the question in one encoder; decoder of translate's swift",
         "transformer": "patches and the question in one Vision Transformer encoder, and a decoder of GPT-2's layout",
     },
     presets=PICTURE_PRESETS,

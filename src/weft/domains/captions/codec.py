@@ -1,4 +1,4 @@
-"""UsualAnswers: the answers that questions were given in the data, for choosing among them and for guessing without a look."""
+"""UsualAnswers: the answers that the data gives, to choose among them and to guess without a look at the picture."""
 
 import hashlib
 import json
@@ -58,7 +58,7 @@ class UsualAnswers(Codec):
         return tuple(self._known["answers"])
 
     def guess(self, question: str | None, kind: str | None) -> str:
-        """The usual answer to a question, else to questions of its kind, else to all: what is known without a picture."""
+        """The usual answer to a question, else to questions of its kind, else to all: known without a picture."""
         known = self._known
         same = None if question is None else known["questions"].get(plain(question))
         found = same or known["kinds"].get(kind)

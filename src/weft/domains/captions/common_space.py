@@ -53,8 +53,8 @@ def model_of(run: Loaded, where: str) -> CommonSpace:
 def opened_to_compare(words: Sequence[object], how: Comparing) -> Iterator[Given]:
     """The pictures and texts that a user names, in their order.
 
-    A string is a picture, or several, where it names a file or folder or ends like a picture's name; the lines of a .txt
-    file are texts; any other string is a text. Arrays are pictures.
+    A string is a picture, or several, where it names a file or folder or ends like a picture's name; the lines of a
+    .txt file are texts; any other string is a text. Arrays are pictures.
     """
     for word in words:
         if isinstance(word, str) and (how.texts or _is_text(word)):
@@ -138,7 +138,7 @@ def text_vectors(run: Loaded, texts: Sequence[str]) -> Tensor:
 def named_classes(
     run: Loaded, inputs: Sequence[Given], labels: Sequence[str], templates: Sequence[str]
 ) -> list[Answer]:
-    """For each picture the label that its vector is nearest to, with the probabilities of all, by the labels' words alone.
+    """For each picture the label whose words have the nearest vector, with the probabilities of all labels.
 
     A label's vector is the mean over the templates; without any, the label has an article before it, as captions do.
     """
@@ -178,7 +178,7 @@ def _rounded(classes: Sequence[str], shares: Tensor) -> dict[str, float]:
 
 
 def retrieval(run: Loaded, album: Album) -> tuple[dict[str, float], dict[str, int]]:
-    """Recall of pictures by their captions and back, and the number of candidates; nothing of a model without a common space."""
+    """Recall of pictures by their captions and back, and the number of candidates; empty without a common space."""
     if not isinstance(run.model, CommonSpace):
         return {}, {}
     codec = run.codec("caption", TextCodec)

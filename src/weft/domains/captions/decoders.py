@@ -1,7 +1,7 @@
 """Decoders that begin with a language model: its tokenizer, embedding, blocks and head; the reading of a memory is new.
 
-An encoder–decoder is made as always, with the language model's sizes. Then its decoder becomes the language model, whose blocks
-read the memory as the decoder's would have.
+An encoder–decoder is made as always, with the language model's sizes. Then its decoder becomes the language model,
+whose blocks read the memory as the decoder's would have.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,10 @@
-"""Models of pictures and texts from elsewhere and for elsewhere: their codecs and marks, and captions that try an export."""
+"""Models of pictures and texts from elsewhere and for elsewhere: codecs, marks, and captions that prove an export."""
 
 from dataclasses import replace
 
 from weft.domains.captions.writing import Captioning, PictureWriter
 from weft.domains.pairs.exchange import plain_answers, searched, their_search
-from weft.domains.pairs.writing import SPARE_TOKENS
+from weft.domains.pairs.writing import EXTRA_TOKENS
 from weft.domains.pictures.exchange import picture_codec_of, picture_settings, trial_pictures, with_pictures
 from weft.domains.pictures.given import given_pictures
 from weft.domains.pictures.settings import Ground
@@ -26,7 +26,7 @@ from weft.tasks.request import Loaded
 
 
 def adopted_captions(imported: Imported) -> Adopted:
-    """A writer of captions, or a common space of pictures and texts: others start from its pictures; it learns nothing."""
+    """A writer of captions, or a common space of pictures and texts. Nothing is learned; others start from it."""
     common = isinstance(imported.model, DualEncoder)
     objective = None if common else TargetToken.Config()
     codecs: dict[str, Codec.Config] = {**_caption_codec(imported), **picture_codec_of(imported)}
@@ -55,13 +55,13 @@ def _check_end(model: DualEncoder, tokenizer: Tokenizer) -> None:
 
 
 def caption_outgoing(run: Loaded, end: str, how: type[Captioning] | None) -> Outgoing:
-    """What an export of a run that writes about pictures asks for. `end` is the text that it writes, `how` by which search."""
+    """What an export of a run that writes about pictures asks for. `end` is the text it writes, `how` the search."""
     codec = text_codec(run, end)
     marks = _marks(run, codec)
     found = with_pictures(with_text(with_labels(run), run, codec, marks), run)
     if how is None or not isinstance(run.model, Seq2Seq):
         return found
-    return replace(found, generation=generation(run, how, marks, SPARE_TOKENS))
+    return replace(found, generation=generation(run, how, marks, EXTRA_TOKENS))
 
 
 def _marks(run: Loaded, codec: TextCodec | None) -> Marks:

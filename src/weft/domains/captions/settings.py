@@ -34,9 +34,9 @@ class CaptionTraining(PictureTraining):
     about: ClassVar[Mapping[str, str]] = {
         **WITH_TEXT,
         "visit": "captions of a picture that are used each time the picture is read",
-        "coverage": "attention penalty (doubly stochastic attention): above 0, all parts of the picture are to get equal attention "
-        "over a whole caption; 1 in Show, Attend and Tell",
-        "contrast": "model coca: weight of the contrastive loss (match pictures with their captions) beside the caption loss",
+        "coverage": "attention penalty (doubly stochastic attention): above 0, all parts of the picture are to get "
+        "equal attention over a whole caption; 1 in Show, Attend and Tell",
+        "contrast": "model coca: weight of the contrastive loss (match pictures and captions) beside the caption loss",
         "context": "context length: the most tokens of a caption",
         "caption_column": "the column of the captions; by default all columns that look like captions",
         "decoder": "a language-model run: the decoder starts from its tokenizer, embedding and layers (pretrained)",

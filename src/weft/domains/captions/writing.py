@@ -8,7 +8,7 @@ import torch
 
 from weft.domains.captions.common_space import named_classes
 from weft.domains.captions.encoded.captions import SCORED, caption_ids, fitting, whole
-from weft.domains.pairs.writing import SPARE_TOKENS, WrittenText
+from weft.domains.pairs.writing import EXTRA_TOKENS, WrittenText
 from weft.domains.pictures.encoded.frames import Frames
 from weft.domains.pictures.given import given_pictures, in_batches
 from weft.domains.pictures.settings import Ground
@@ -25,7 +25,7 @@ from weft.tasks.asks import Answer, Given
 from weft.tasks.request import Loaded
 from weft.training.progress import Progress
 
-USUAL_LONGEST = 40  # tokens of the longest caption, where nobody knows what a model learned from
+USUAL_LONGEST = 40  # tokens of the longest caption, of a model whose training data is unknown
 
 
 class Captioning(Decoding):
@@ -36,8 +36,8 @@ class Captioning(Decoding):
 
     about: ClassVar[Mapping[str, str]] = {
         **Decoding.about,
-        "labels": "models coca and clip: zero-shot classification by names of classes, as in cat,dog,horse; the nearest to each "
-        "picture is given",
+        "labels": "models coca and clip: zero-shot classification by names of classes, as in cat,dog,horse; the "
+        "nearest to each picture is given",
         "template": "with labels: a text with {} where the label goes, several separated by |; by default 'a {}', "
         "or the label itself where it has an article",
         "best": "captions to give for each picture, the best first",
@@ -102,7 +102,7 @@ class PictureWriter:
         """The same of pictures of one shape. Where captions are drawn, a picture's pixels decide the draw."""
         used: Any = prepared(self.model.eval(), how.precision)
         opening = list(self.marks.written_from)
-        limit = max(1, min(how.max_tokens or self.longest + SPARE_TOKENS, self.context - len(opening)))
+        limit = max(1, min(how.max_tokens or self.longest + EXTRA_TOKENS, self.context - len(opening)))
         hypotheses = written(
             used,
             used.memorise(picture),

@@ -18,7 +18,8 @@ FORECAST = Card(
     reads="weft.domains.fields.dataset.GriddedFields",
     training=ForecastTraining,
     models={
-        "swift": "the default: a token holds all time steps of a window at one place; normalised queries and keys, Muon",
+        "swift": "the default: a token holds all time steps of a window at one place; normalised queries and keys, "
+        "Muon",
         "atmorep": "a token for each small neighbourhood in space and time, as in AtmoRep",
     },
     presets=FIELD_PRESETS,

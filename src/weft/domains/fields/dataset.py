@@ -7,10 +7,10 @@ from typing import Protocol, final
 import numpy as np
 
 from weft.batches.order import key
-from weft.domains.fields.reading import recognising as grids
+from weft.domains.fields.reading import recognising
 from weft.domains.fields.reading.calendars import gaps, step_in_words
 from weft.domains.fields.reading.climatology import pieces
-from weft.domains.fields.reading.grid import Fields, Stretch
+from weft.domains.fields.reading.grid import Fields, FieldSpan
 from weft.domains.fields.reading.measured import measured_fields
 from weft.domains.fields.reading.scanned import OpenedFields, fingerprint, open_fields
 from weft.errors import DataError, listed
@@ -31,7 +31,7 @@ class FieldSettings(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FieldData(Dataset[Stretch, Stretch]):
+class FieldData(Dataset[FieldSpan, FieldSpan]):
     """Fields on a grid: those of earlier times to train on, the last held out."""
 
     @property
@@ -47,7 +47,7 @@ class GriddedFields(Reader[FieldData]):
     sample = "atmosphere"
 
     def judge(self, survey: Survey) -> Judgement:
-        return grids.judge(survey)
+        return recognising.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: FieldSettings, count: Count | None = None
@@ -60,7 +60,7 @@ class GriddedFields(Reader[FieldData]):
         if valid is None:
             train, held_out, rule = split_by_time(fields, name)
         else:
-            train, rule = Stretch(fields, 0, len(fields)), held_in(valid)
+            train, rule = FieldSpan(fields, 0, len(fields)), held_in(valid)
             held_out = measured_fields([valid], fields.layers, fields.grid, fields.times.step)
         for part, word in ((train, "to train on"), (held_out, "held out")):
             _refuse_single(part, word, name if part.fields is fields else str(valid))
@@ -84,7 +84,7 @@ def names_of(variables: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (variables or "").split(",") if name.strip())
 
 
-def split_by_time(fields: Fields, name: str) -> tuple[Stretch, Stretch, str]:
+def split_by_time(fields: Fields, name: str) -> tuple[FieldSpan, FieldSpan, str]:
     """What is trained on, what is held out, and the rule: the last year of several, else the last fifth."""
     total, days = len(fields), fields.times.days
     if total < LEAST:
@@ -97,10 +97,10 @@ def split_by_time(fields: Fields, name: str) -> tuple[Stretch, Stretch, str]:
     labels = fields.times.labels
     words = "the last year" if by_year else "the last fifth"
     rule = f"{words}: {total - cut} fields from {labels[cut]} to {labels[-1]}"
-    return Stretch(fields, 0, cut), Stretch(fields, cut, total), rule
+    return FieldSpan(fields, 0, cut), FieldSpan(fields, cut, total), rule
 
 
-def _refuse_single(stretch: Stretch, word: str, name: str) -> None:
+def _refuse_single(stretch: FieldSpan, word: str, name: str) -> None:
     """Refuse fields of which none follows another by one step: there would be nothing to predict."""
     if not any(
         stop - start > 1 for start, stop in pieces(stretch.fields.times, max(0, stretch.start - 1), stretch.stop)

@@ -1,4 +1,4 @@
-"""forecast: learn how fields on a grid change. netCDF or zarr in, a model that forecasts them and fills their gaps out."""
+"""forecast: learn how fields on a grid change. netCDF or zarr in, a model that forecasts and fills gaps out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import final
@@ -6,8 +6,7 @@ from typing import final
 from weft.batches.ahead import Ahead
 from weft.batches.source import Source
 from weft.config import from_json
-from weft.domains.fields import forecasting
-from weft.domains.fields import output as forecast_output
+from weft.domains.fields import forecasting, output
 from weft.domains.fields import recipe as recipes
 from weft.domains.fields.cards import FORECAST
 from weft.domains.fields.codec.anomalies import FieldCodec
@@ -17,7 +16,7 @@ from weft.domains.fields.encoded.learning import learned_codec
 from weft.domains.fields.encoded.seen import SeenFields
 from weft.domains.fields.encoded.windows import FieldWindows
 from weft.domains.fields.measures.model import measured_model
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.fields.settings import ForecastTraining
 from weft.domains.fields.views.attention import LookAtPlace
 from weft.errors import DataError
@@ -104,7 +103,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
         return recipes.field_facts(run)
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("fields", endings=forecast_output.FILES)
+        return Gives("fields", endings=output.FILES)
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         if not words and ways.use == "predict" and ways.how not in (None, self.Predict()):
@@ -114,17 +113,17 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     def predict(
         self, run: Loaded, inputs: Sequence[Given], how: forecasting.Forecasting, listen: Listen | None
     ) -> list[Answer]:
-        forecast_output.check_named(how.output, len(inputs))
+        output.check_named(how.output, len(inputs))
         return [forecasting.answer(run, number, one, how) for number, one in enumerate(inputs)]
 
     def shown(self, prediction: Prediction) -> str:
-        return forecast_output.in_words(prediction)
+        return output.in_words(prediction)
 
-    def held_out(self, run: Loaded, sources: Sequence[str]) -> Stretch:
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> FieldSpan:
         return forecasting.given_fields(run, sources)
 
-    def measure(self, run: Loaded, held_out: Stretch, progress: Progress, seconds: float | None = None) -> Measured:
-        train = Stretch(held_out.fields, 0, held_out.start) if held_out.start else self._trained_on(run)
+    def measure(self, run: Loaded, held_out: FieldSpan, progress: Progress, seconds: float | None = None) -> Measured:
+        train = FieldSpan(held_out.fields, 0, held_out.start) if held_out.start else self._trained_on(run)
         return measured_model(forecasting.predictor_of(run), held_out, train, progress, seconds)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPlace) -> View:
@@ -136,7 +135,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
         training = from_json(run.config["training"], ForecastTraining)
         return self.card.reader.read(run.data.sources, run.data.valid, training)
 
-    def _trained_on(self, run: Loaded) -> Stretch | None:
+    def _trained_on(self, run: Loaded) -> FieldSpan | None:
         """The fields that the run was trained on, where they are still there."""
         try:
             return self._own(run).train

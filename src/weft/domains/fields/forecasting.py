@@ -13,7 +13,7 @@ from weft.domains.fields.encoded.windows import WindowReader
 from weft.domains.fields.output import Made, as_prediction, labels_of, made_content
 from weft.domains.fields.predictor import FieldPredictor
 from weft.domains.fields.reading.following import following
-from weft.domains.fields.reading.grid import Grid, Layer, Stretch
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, FieldSpan
 from weft.domains.fields.reading.measured import measured_fields
 from weft.domains.fields.views.attention import LookAtPlace, look_at_place
 from weft.domains.fields.views.place_view import PlaceView
@@ -42,8 +42,8 @@ class Forecasting(Config):
     names_files: ClassVar[tuple[str, ...]] = ("output",)
     about: ClassVar[Mapping[str, str]] = {
         "steps": "fields to forecast after the last one",
-        "members": "ensemble size: forecasts that differ at random, each of them written; by default 8 are computed for the spread "
-        "where a forecast is rolled forward",
+        "members": "ensemble size: forecasts that differ at random, each of them written; by default 8 are computed "
+        "for the spread where a forecast is rolled forward",
         "fill": "fill the gaps (missing values) of all fields, instead of a forecast",
         "between": "interpolate in time: the fields half-way between consecutive ones, instead of a forecast",
         "variable": "the variable that is drawn in a .png or .gif; by default the first",
@@ -67,18 +67,18 @@ def predictor_of(run: Loaded) -> FieldPredictor:
     return FieldPredictor(run.model, run.codec("field", FieldCodec))
 
 
-def layers_of(codec: FieldCodec) -> tuple[Layer, ...]:
+def layers_of(codec: FieldCodec) -> tuple[FieldLayer, ...]:
     """The layers that a model was trained on."""
-    return tuple(Layer(one.variable, one.level, one.units, one.title) for one in codec.config.layers)
+    return tuple(FieldLayer(one.variable, one.level, one.units, one.title) for one in codec.config.layers)
 
 
-def grid_of(codec: FieldCodec) -> Grid:
+def grid_of(codec: FieldCodec) -> FieldGrid:
     """The cells that a model was trained on."""
     config = codec.config
-    return Grid(np.array(config.y), np.array(config.x), "sphere" if config.sphere else "plane", config.wraps)
+    return FieldGrid(np.array(config.y), np.array(config.x), "sphere" if config.sphere else "plane", config.wraps)
 
 
-def given_fields(run: Loaded, sources: Sequence[str | Path]) -> Stretch:
+def given_fields(run: Loaded, sources: Sequence[str | Path]) -> FieldSpan:
     """The fields of a user's files, in the order and on the grid of the run's."""
     codec = run.codec("field", FieldCodec)
     return measured_fields([str(one) for one in sources], layers_of(codec), grid_of(codec), codec.config.step)
@@ -93,9 +93,9 @@ def opened_fields(run: Loaded, words: Sequence[object]) -> Iterator[Given]:
 
 
 @contextmanager
-def fields_of(run: Loaded, one: Given) -> Iterator[Stretch]:
+def fields_of(run: Loaded, one: Given) -> Iterator[FieldSpan]:
     """The fields of an input, to be read within this block: opened already, or bytes of a file."""
-    if isinstance(one.value, Opened) and isinstance(one.value.what, Stretch):
+    if isinstance(one.value, Opened) and isinstance(one.value.what, FieldSpan):
         yield one.value.what
     elif isinstance(one.value, Content):
         with in_a_file(one, one.value) as path:
@@ -104,7 +104,7 @@ def fields_of(run: Loaded, one: Given) -> Iterator[Stretch]:
         raise unlike(one, "fields: the bytes of a netCDF file")
 
 
-def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progress) -> Made:
+def predicted(run: Loaded, stretch: FieldSpan, how: Forecasting, progress: Progress) -> Made:
     """The fields that are asked for."""
     predictor, fields = predictor_of(run), stretch.fields
     if how.fill or how.between:
@@ -139,14 +139,14 @@ def predicted(run: Loaded, stretch: Stretch, how: Forecasting, progress: Progres
     return Made(rolled.mean, rolled.spread, days, "forecast", rolled.members if how.members else None, note)
 
 
-def place_view(run: Loaded, stretch: Stretch, how: LookAtPlace) -> PlaceView:
+def place_view(run: Loaded, stretch: FieldSpan, how: LookAtPlace) -> PlaceView:
     """What a place read to forecast the fields that follow the last one, or the one that is named."""
     predictor, fields = predictor_of(run), stretch.fields
     end = len(fields) - 1 if how.time is None else how.time - 1
     if not 0 <= end < len(fields):
         raise ConfigError(f"expected from 1 to {len(fields)}, found {how.time}", where="time")
     codec, config = predictor.codec, predictor.codec.config
-    values, season, hour = WindowReader(Stretch(fields, 0, end + 1), codec).read(end)
+    values, season, hour = WindowReader(FieldSpan(fields, 0, end + 1), codec).read(end)
     steps = np.arange(1 - config.history, config.ahead + 1)
     raw = codec.window(values[None], np.isfinite(values)[None], season[None], hour[None], steps[None])
     known = fields.times.days[max(0, end + 1 - config.history) : end + 1]
@@ -154,7 +154,7 @@ def place_view(run: Loaded, stretch: Stretch, how: LookAtPlace) -> PlaceView:
     labels = labels_of(fields, np.concatenate([before, known, following(fields, end, config.ahead).days]))
     window = raw.to(predictor.device)
     seen = look_at_place(predictor.model, window, grid_of(codec), layers_of(codec), labels, how)
-    rolled = predictor.roll(Stretch(fields, 0, end + 1), end, config.ahead)
+    rolled = predictor.roll(FieldSpan(fields, 0, end + 1), end, config.ahead)
     said = []
     for number, layer in enumerate(layers_of(codec)):
         if len(rolled.mean) and how.variable in (None, layer.variable, layer.name):

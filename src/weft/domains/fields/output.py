@@ -8,7 +8,7 @@ import numpy as np
 from weft.domains.fields.reading.calendars import times_of
 from weft.domains.fields.reading.conventions import convention_of
 from weft.domains.fields.reading.grid import Fields
-from weft.domains.fields.reading.writing import Written, check_output, fields_content
+from weft.domains.fields.reading.writing import FieldsToWrite, check_output, fields_content
 from weft.domains.fields.views.film import forecast_film
 from weft.domains.fields.views.series import FieldSeries
 from weft.domains.fields.views.sheets import filling_sheet, forecast_sheet
@@ -52,7 +52,7 @@ def made_content(kind: str, fields: Fields, made: Made, variable: str | None) ->
     """Predicted fields as a file has them: values, maps or an animation, by the ending of its name."""
     if kind not in (".png", ".gif"):
         values = made.values if made.members is None else made.members
-        return fields_content(kind, fields, Written(values, made.days, made.spread, made.word))
+        return fields_content(kind, fields, FieldsToWrite(values, made.days, made.spread, made.word))
     names = [layer.name for layer in fields.layers]
     place = (
         0 if variable is None else next((i for i, n in enumerate(names) if variable in (n, n.split(" at ")[0])), None)

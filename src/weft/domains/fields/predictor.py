@@ -11,7 +11,7 @@ import torch
 
 from weft.domains.fields.codec.anomalies import FieldCodec
 from weft.domains.fields.encoded.windows import WindowReader, moments
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.errors import NotNumbers
 from weft.generate.stopping import check_stop
 from weft.modalities.climate import Number
@@ -67,7 +67,7 @@ class FieldPredictor:
             spreads.append(found.spread.float().cpu().numpy())
         return np.concatenate(means), np.concatenate(spreads)
 
-    def roll(self, stretch: Stretch, end: int, steps: int, *, members: int = 1, seed: int = 0) -> Rolled:
+    def roll(self, stretch: FieldSpan, end: int, steps: int, *, members: int = 1, seed: int = 0) -> Rolled:
         """Forecasts of the fields that follow field `end` of some fields, rolled forward by feeding them back.
 
         Several members differ by random fields as large as the model's spread; the spread is then that of all of them.
@@ -116,15 +116,15 @@ class FieldPredictor:
         return mean[:, :, config.history :], spread[:, :, config.history :]
 
     def fill(
-        self, stretch: Stretch, at: int, hide: Callable[[int], np.ndarray] | None = None
+        self, stretch: FieldSpan, at: int, hide: Callable[[int], np.ndarray] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """One field with its gaps filled, and its spread (V Y X); `hide` gives further cells to be hidden in each field."""
+        """One field with its gaps filled, and its spread (V Y X); `hide` gives further cells to hide in each field."""
         middle = self.codec.config.times // 2
         ((_, field, spread),) = self._filled(stretch, at - middle, range(middle, middle + 1), hide)
         return field, spread
 
-    def filled(self, stretch: Stretch, count: Count | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Every field of a stretch with its gaps filled: its number, the values (V Y X) in their units, and their spread."""
+    def filled(self, stretch: FieldSpan, count: Count | None = None) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Every field of a stretch with its gaps filled: its number, values (V Y X) in their units, their spread."""
         for start, taken in _windows(len(stretch), self.codec.config.times):
             check_stop()
             for at, field, spread in self._filled(stretch, stretch.start + start, taken):
@@ -133,7 +133,7 @@ class FieldPredictor:
                     count(at - stretch.start + 1)
 
     def _filled(
-        self, stretch: Stretch, first: int, taken: range, hide: Callable[[int], np.ndarray] | None = None
+        self, stretch: FieldSpan, first: int, taken: range, hide: Callable[[int], np.ndarray] | None = None
     ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Some steps of the window that begins with field `first`; what was given stays to the last digit."""
         values, season, hour = self._reader(stretch).around(first)
@@ -148,8 +148,8 @@ class FieldPredictor:
             doubt = self.codec.spreads(spread[0, :, step])
             yield first + step, field, np.where(self.never & ~here, np.nan, doubt)
 
-    def between(self, stretch: Stretch, count: Count | None = None) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
-        """The states half-way between neighbouring fields: their place (1.5 is between fields 1 and 2), values and spread."""
+    def between(self, stretch: FieldSpan, count: Count | None = None) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
+        """States half-way between neighbouring fields: place (1.5 is between fields 1 and 2), values and spread."""
         reader, config = self._reader(stretch), self.codec.config
         half = np.arange(1 - config.history, config.ahead + 1) / 2
         for low, high in reader.pieces:
@@ -166,7 +166,7 @@ class FieldPredictor:
                         if count is not None:
                             count(low + (start + step + 1) // 2 - stretch.start)
 
-    def _reader(self, stretch: Stretch) -> WindowReader:
+    def _reader(self, stretch: FieldSpan) -> WindowReader:
         """The reader of a stretch; the last one is kept, with the fields that it has read."""
         if self._last is None or self._last.stretch != stretch:
             self._last = WindowReader(stretch, self.codec)
@@ -196,7 +196,7 @@ class Noise:
 
 
 def _windows(fields: int, times: int) -> list[tuple[int, range]]:
-    """Where windows begin so that every field is near the middle of one, and the steps of a window that are taken from it."""
+    """Where windows begin so that every field is near the middle of one, and the steps that are taken from each."""
     quarter, half = times // 4, max(1, times // 2)
     starts = range(0, fields, half)
     return [(start - quarter, range(quarter, quarter + min(half, fields - start))) for start in starts]

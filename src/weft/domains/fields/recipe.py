@@ -1,4 +1,4 @@
-"""Models for fields: sizes that suit data and budget, and the settings that go with them. Reads no files and trains nothing."""
+"""Models for fields: sizes that suit data and budget, and their settings. Reads no files and trains nothing."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from weft.domains.fields.settings import ForecastTraining
 from weft.modalities.field import FieldEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize
-from weft.tasks.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for, with_model_settings
+from weft.tasks.recipe import OF_A_TRUNK, MinEpochs, Recipe, heads_for, with_model_settings
 from weft.tasks.request import Draft, Loaded
 
 ForecastDraft = Draft[FieldData, SeenFields, ForecastTraining]
@@ -20,7 +20,7 @@ MOST_TOKENS = 640  # of a window, where the plan decides
 PATCHES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 CELLS_AT_ONCE = 800_000  # cells of the windows that are computed at once: bounds the memory of a step
 VALUES_PER_WEIGHT = 0.5  # values to train on for each weight of the trunk: with fewer they are learned by heart
-ROUNDS = Rounds(15, 20_000)
+MIN_EPOCHS = MinEpochs(15, 20_000)
 
 PRESETS = {name: FieldSize(one.dim, one.depth, one.heads) for name, one in FIELDS.items()}
 LADDER = (
@@ -62,7 +62,7 @@ def new_model(draft: ForecastDraft, name: str) -> Stream.Config:
         allowed or sizes[:1],
         lambda size: cost(make(size), draft),
         windows,
-        lambda some, seen: ROUNDS.choose(some, seen, windows),
+        lambda some, seen: MIN_EPOCHS.choose(some, seen, windows),
     )
     return with_model_settings(make(chosen), draft.request)
 

@@ -1,10 +1,10 @@
-"""An atmosphere that ships with weft: waves travel round a globe, and winds follow from them. Its truth is known at any time.
+"""An atmosphere that ships with weft: waves travel round a globe, winds follow them. The truth is known at any time.
 
     z = zonal mean (latitude, season) + sum over waves of amplitude(t) * shape(latitude) * cos(m * longitude - phase(t))
     u = -(g / f) dz/dy,  v = (g / f) dz/dx      the geostrophic winds; 1 / f is bounded near the equator
 
-Each wave has its own speed and an amplitude that varies slowly. What is measured has weak noise, and, with gaps, lacks the cells
-between the swaths of a satellite. `python -m weft.domains.fields.sample FILE.nc` writes it to a file. Refuses to know models.
+Each wave has its own speed and an amplitude that varies slowly. What is measured has weak noise, and, with gaps, lacks
+the cells between the swaths of a satellite. `python -m weft.domains.fields.sample FILE.nc` writes it.
 """
 
 import sys
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Fields, Grid, Layer, Times
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, Fields, Times
 
 SEED, STEPS, STEP = 1686, 1500, 0.5  # fields, and days between two: a little more than two years
 ROWS, COLUMNS = 24, 48
@@ -24,9 +24,9 @@ EQUATOR = 0.4 * TURN  # keeps 1 / f bounded near the equator
 NOISE = {"z": 3.0, "u": 0.3, "v": 0.3}  # spread of what is measured about the truth
 SWATHS, SWATH_MISSING, ORBIT_DRIFT = 6, 0.2, 37.0  # swaths round the globe, share between them, degrees a day
 LAYERS = (
-    Layer("z", None, "m", "height of a pressure surface"),
-    Layer("u", None, "m s-1", "eastward wind"),
-    Layer("v", None, "m s-1", "northward wind"),
+    FieldLayer("z", None, "m", "height of a pressure surface"),
+    FieldLayer("u", None, "m s-1", "eastward wind"),
+    FieldLayer("v", None, "m s-1", "northward wind"),
 )
 
 
@@ -83,7 +83,7 @@ class SampleFields(Fields):
         return self.measured[start:stop].copy()
 
     def truth(self, days: np.ndarray) -> np.ndarray:
-        """The fields (n V Y X) at any times in days from the first, between two measurements too, without noise or gaps."""
+        """The fields (n V Y X) at any times in days from the first, between measurements too, without noise or gaps."""
         latitude, longitude = np.radians(self.grid.y), np.radians(self.grid.x)
         parts, slopes, turns = _patterns(latitude, longitude)
         waves, cells = _states(np.asarray(days, np.float64)), (len(days), *self.grid.shape)
@@ -96,8 +96,8 @@ class SampleFields(Fields):
         return np.stack([z + mean[:, :, None], u, v], axis=1).astype(np.float32)
 
 
-def _grid() -> Grid:
-    return Grid(
+def _grid() -> FieldGrid:
+    return FieldGrid(
         90 - 180 / ROWS * (np.arange(ROWS) + 0.5), -180 + 360 / COLUMNS * np.arange(COLUMNS), "sphere", wraps=True
     )
 
@@ -139,14 +139,14 @@ def _patterns(latitude: np.ndarray, longitude: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _zonal_mean(latitude: np.ndarray, years: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mean along each circle of latitude (n Y), lower towards the pole that has winter; and its slope to the north."""
+    """The mean along each circle of latitude (n Y), lower towards the winter pole; and its slope to the north."""
     season = np.cos(2 * np.pi * (years - 0.05))[:, None]  # 1 in the northern winter
     sine, cosine = np.sin(latitude)[None], np.cos(latitude)[None]
     mean = 5800 - 700 * sine**2 - 90 * season * sine**3
     return mean, (-1400 * sine - 270 * season * sine**2) * cosine
 
 
-def _unseen(grid: Grid, days: np.ndarray) -> np.ndarray:
+def _unseen(grid: FieldGrid, days: np.ndarray) -> np.ndarray:
     """Which cells (n Y X) lie between the swaths of a satellite whose path is inclined and drifts westward."""
     along = grid.x[None, None] + 0.4 * grid.y[None, :, None] + ORBIT_DRIFT * days[:, None, None]
     return along * SWATHS / 360 % 1 < SWATH_MISSING
@@ -154,11 +154,11 @@ def _unseen(grid: Grid, days: np.ndarray) -> np.ndarray:
 
 def main(name: str) -> None:
     """Write the sample to a file."""
-    from weft.domains.fields.reading.writing import Written, write_fields
+    from weft.domains.fields.reading.writing import FieldsToWrite, write_fields
 
     fields = SampleFields()
     write_fields(
-        Path(name), fields, Written(fields.measured, fields.times.days, made="an atmosphere that ships with weft")
+        Path(name), fields, FieldsToWrite(fields.measured, fields.times.days, made="an atmosphere that ships with weft")
     )
 
 

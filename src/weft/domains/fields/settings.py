@@ -23,10 +23,10 @@ class ForecastTraining(SizedTraining):
         **SizedTraining.about,
         "batch": "batch size: windows in a training step",
         "history": "input steps: consecutive fields that the model reads; by default 6",
-        "ahead": "output steps: fields after them that it predicts at once; by default 6. Longer forecasts are rolled forward "
-        "(autoregressive)",
-        "hide": "masking: what is hidden in training: all (the future, blocks, patches, a layer, the middle), only the future, or "
-        "only gaps",
+        "ahead": "output steps: fields after them that it predicts at once; by default 6. Longer forecasts are rolled "
+        "forward (autoregressive)",
+        "hide": "masking: what is hidden in training: all (the future, blocks, patches, a layer, the middle), only the "
+        "future, or only gaps",
         "patch": "patch size: the side of a token in grid cells",
         "halo": "grid cells around a token that are part of its input too",
         "span": "time steps in a token; by default all of a window (swift), or one (atmorep)",

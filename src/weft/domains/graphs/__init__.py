@@ -1,19 +1,23 @@
-"""Graphs.
+"""Graphs: nodes with features and edges between them. A set is a graph without edges.
 
-answers   What a run on graphs or sets answers for files
-cards     Tasks on graphs of nodes and on sets of vectors
-codec     GraphCodec
-dataset   a folder
-elements  Runs on graphs and sets
-encoded   a folder
-exchange  Models of graphs and sets for elsewhere
-graph     graph
-measures  What simple rules reach on the same held-out data
-presets   The sizes of models of graphs and sets
-reading   a folder
-recipe    Models of graphs and sets
-sample    Samples of weft's own
-sets      sets
-settings  Settings of trainings on graphs of nodes and on sets of vectors
-views     a folder
+A token is a node (or an element of a set). Its edges are relations between tokens, with types and weights; eigenvectors
+of the Laplacian and steps between nodes say where it is. A label belongs to a node or to the whole.
+
+cards     graph and sets in plain words
+settings  of their trainings
+presets   sizes of models
+reading   files become graphs and sets
+dataset   graphs, sets or nodes to train on and held out
+codec     GraphCodec: features, words and types of edges
+encoded   graphs as numbers and as samples
+recipe    models that suit a budget
+measures  what simple rules reach: the commonest label, a linear map, the neighbours' labels
+views     a graph drawn, and what one node read
+sample    a party's tables as a graph, throws of dice as sets
+exchange  models of graphs and sets for elsewhere
+
+graph     labels of nodes or of whole graphs
+sets      labels of sets
+elements  what both do: codecs, values for each element, measures
+answers   what both answer for files: labels, tables, vectors
 """

@@ -14,7 +14,7 @@ from weft.domains.graphs import elements
 from weft.domains.graphs.reading.graph_set import GraphSet
 from weft.errors import ConfigError, DataError
 from weft.tasks.asks import Answer
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.request import Embedded, Loaded, Prediction
@@ -23,14 +23,14 @@ WRITES = (".csv", ".tsv")
 Graphs = Sequence[tuple[str, GraphSet]]  # the name of each input, with the graphs in it
 
 
-class AskElements(labels.TopLabels):
+class AskElements(labelling.TopLabels):
     """Settings of a prediction."""
 
     output: str | None = None
 
     names_files: ClassVar[tuple[str, ...]] = ("output",)
     about: ClassVar[Mapping[str, str]] = {
-        **labels.TopLabels.about,
+        **labelling.TopLabels.about,
         "output": "the .csv or .tsv for the answers, a row for each node, graph or set",
     }
 
@@ -52,7 +52,7 @@ def predicted(run: Loaded, given: Graphs, how: AskElements) -> list[Answer]:
                 nodes = [{"node": graph.node(i), **answer} for i, answer in enumerate(answers)]
                 found.append(Answer(number, {"input": shown, "nodes": nodes}))
             else:
-                (one,) = labels.predictions(codec, values, [shown], how.top, how.choices)
+                (one,) = labelling.predictions(codec, values, [shown], how.top, how.choices)
                 found.append(Answer(number, one))
     if found:
         name, classes = how.output or "answers.csv", codec.names if isinstance(codec, ClassCodec) else ()

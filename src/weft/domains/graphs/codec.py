@@ -48,8 +48,8 @@ class GraphCodec(Codec):
     class Config(Codec.Config):
         """`mean` and `spread` have a number for each feature, or none where features are sparse (`bags`).
 
-        `names` are those of the features, where the files had some. `kinds` are the words of each kind, `edge_types` those of edges. An edge of a directed graph is read from both
-        ends, in two types.
+        `names` are those of the features, where the files had some. `kinds` are the words of each kind, `edge_types`
+        those of edges. An edge of a directed graph is read from both ends, in two types.
         """
 
         features: int = 0

@@ -24,7 +24,7 @@ from weft.models.stream import Stream
 from weft.objectives import Objective, TokenLabels, TokenNumbers
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import decided, plain_model, with_lora
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.measuring import counted
 from weft.tasks.request import Draft, Loaded, Measured
@@ -40,7 +40,7 @@ def element_codecs(data: GraphData, known: Codecs) -> Codecs:
     if not isinstance(graph, GraphCodec):
         train, held = graphs_of(data.train), graphs_of(data.held_out)
         graph = GraphCodec.of(train, held, data.feature_names, data.kind_names)
-    return {"graph": graph, "label": labels.learned(data.kind, data.classes, data.labels(), known)}
+    return {"graph": graph, "label": labelling.learned(data.kind, data.classes, data.labels(), known)}
 
 
 def graph_codec(codecs: Codecs) -> GraphCodec:
@@ -52,9 +52,9 @@ def graph_codec(codecs: Codecs) -> GraphCodec:
 
 def element_objective(data: GraphData, codecs: Codecs) -> Objective.Config:
     """What is learned: labels of nodes, or of wholes."""
-    codec = labels.codec_of(codecs)
+    codec = labelling.codec_of(codecs)
     if data.level == "graphs":
-        return labels.objective(codec)
+        return labelling.objective(codec)
     return TokenLabels.Config() if data.kind == "classes" else TokenNumbers.Config()
 
 
@@ -65,7 +65,7 @@ def continued(draft: "ElementDraft[T]", origin: Loaded) -> tuple[Stream.Config, 
     wide = PerToken.Config if draft.data.level == "nodes" else Pooled.Config
     if not same or not isinstance(backbone.head, wide):
         head = PerToken.Config(offsets=True) if draft.data.level == "nodes" else Pooled.Config()
-        backbone = backbone.replace(head=head, outputs=labels.codec_of(draft.codecs).outputs)
+        backbone = backbone.replace(head=head, outputs=labelling.codec_of(draft.codecs).outputs)
     return with_lora(backbone, draft.training), decided(draft.training, same_head=same)
 
 
@@ -119,7 +119,7 @@ def measured(run: Loaded, held_out: Rows, progress: Progress, called: str) -> Me
     codec.encode(truth)  # refuses unknown labels before anything is computed
     each = values_of(run, graphs_of(held_out), progress)
     if not isinstance(held_out, LabelledNodes):
-        found = labels.measured(codec, torch.cat(each), truth, [graph.name for graph in held_out], called=called)
+        found = labelling.measured(codec, torch.cat(each), truth, [graph.name for graph in held_out], called=called)
         return replace(found, more={**found.more, "baselines": baselines(held_out, codec, graph_codec(run.codecs))})
     found = _nodes_measured(codec, held_out, each, held_out.masks)
     more: dict[str, Any] = {"baselines": baselines(held_out, codec, graph_codec(run.codecs))}
@@ -136,7 +136,7 @@ def _nodes_measured(
     names = [
         graph.node(int(i)) for graph, mask in zip(held_out.graphs, masks, strict=True) for i in np.flatnonzero(mask)
     ]
-    return labels.measured(codec, values, LabelledNodes(held_out.graphs, masks).labels(), names, called="node")
+    return labelling.measured(codec, values, LabelledNodes(held_out.graphs, masks).labels(), names, called="node")
 
 
 def wholes(found: GraphSet, codec: GraphCodec, thing: str) -> HeldGraphs:

@@ -1,4 +1,4 @@
-"""Models of graphs and sets for elsewhere: other tools give vectors in the user's unit, for which they know no codec."""
+"""Models of graphs and sets for elsewhere: other tools know no codec, so they give vectors in the user's unit."""
 
 import copy
 from typing import Any

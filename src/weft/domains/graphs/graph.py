@@ -6,8 +6,7 @@ from typing import final
 from torch import Tensor
 
 from weft.batches.source import Source
-from weft.domains.graphs import answers as element_answers
-from weft.domains.graphs import elements
+from weft.domains.graphs import answers, elements
 from weft.domains.graphs import recipe as recipes
 from weft.domains.graphs.answers import AskElements
 from weft.domains.graphs.cards import GRAPH
@@ -29,7 +28,7 @@ from weft.objectives import Objective
 from weft.tasks.asks import Answer, Asks, Content, Given, Gives, Opened, Ways, in_a_file, only_one, unlike
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
@@ -59,7 +58,7 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
     def encode(
         self, data: GraphData, codecs: Codecs, training: GraphTraining, known: Model.Config | None, progress: Progress
     ) -> EncodedGraphs:
-        return EncodedGraphs.of(data, elements.graph_codec(codecs), labels.codec_of(codecs))
+        return EncodedGraphs.of(data, elements.graph_codec(codecs), labelling.codec_of(codecs))
 
     def sized(self, draft: GraphDraft) -> tuple[Model.Config, GraphTraining]:
         return recipes.new_model(draft, self.recipe)
@@ -87,7 +86,7 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
 
     def ability(self, run: Loaded) -> str:
         thing = "a node of a graph" if elements.is_node_level(run) else "a graph"
-        return labels.ability(run.codec("label", LabelCodec), thing)
+        return labelling.ability(run.codec("label", LabelCodec), thing)
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.graph_facts(run, "labelled nodes" if elements.is_node_level(run) else "graphs")
@@ -97,8 +96,8 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
 
     def gives(self, run: Loaded) -> Gives:
         if elements.is_node_level(run):
-            return Gives("table", endings=element_answers.WRITES)
-        return labels.gives(run.codec("label", LabelCodec), element_answers.WRITES)
+            return Gives("table", endings=answers.WRITES)
+        return labelling.gives(run.codec("label", LabelCodec), answers.WRITES)
 
     def together(self, words: Sequence[object]) -> Iterable[Sequence[object]]:
         return [words] if are_tables(words) else [[word] for word in words]
@@ -108,15 +107,15 @@ class GraphLabels(Task[GraphData, EncodedGraphs, GraphTraining]):
             yield Given(Opened(found), name)
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: AskElements, listen: Listen | None) -> list[Answer]:
-        return element_answers.predicted(run, [(one.name, self._graphs(run, one)) for one in inputs], how)
+        return answers.predicted(run, [(one.name, self._graphs(run, one)) for one in inputs], how)
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: object) -> Embedded:
-        return element_answers.embedded(run, [(one.name, self._graphs(run, one)) for one in inputs])
+        return answers.embedded(run, [(one.name, self._graphs(run, one)) for one in inputs])
 
     def shown(self, prediction: Prediction) -> str:
         if "nodes" not in prediction:
-            return labels.in_a_line(prediction)
-        return "\n".join(labels.in_a_line({"input": one["node"], **one}) for one in prediction["nodes"])
+            return labelling.in_a_line(prediction)
+        return "\n".join(labelling.in_a_line({"input": one["node"], **one}) for one in prediction["nodes"])
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Rows:
         asked, codec = run.training(GraphTraining), elements.graph_codec(run.codecs)

@@ -34,8 +34,8 @@ def baselines(held_out: Rows, codec: LabelCodec, graphs: GraphCodec) -> dict[str
 
 def in_words(found: dict[str, float]) -> str:
     """Baselines in a sentence, for a model card."""
-    words = {"majority": "always the commonest class", "mean": "always the mean", "linear": "a linear map of the features",
-             "propagation": "labels handed on along edges"}  # fmt: skip
+    words = {"majority": "always the commonest class", "mean": "always the mean",
+             "linear": "a linear map of the features", "propagation": "labels handed on along edges"}  # fmt: skip
     parts = [f"{words[name.partition('_')[0]]} {value:.3f}" for name, value in found.items()]
     return f"For comparison: {', '.join(parts)}." if parts else ""
 

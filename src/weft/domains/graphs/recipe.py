@@ -5,7 +5,7 @@ from typing import TypeVar
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.dataset.data import GraphData
 from weft.domains.graphs.encoded.positions import STEP_KINDS
-from weft.domains.graphs.encoded.rows import EncodedGraphs, Places
+from weft.domains.graphs.encoded.rows import EncodedGraphs, NodePositions
 from weft.domains.graphs.presets import ELEMENTS
 from weft.domains.graphs.settings import ElementTraining
 from weft.errors import ConfigError
@@ -15,11 +15,11 @@ from weft.models.zoo import Size
 from weft.models.zoo.graphs import GRAPH_MODELS, SET_MODELS, Wanted
 from weft.position import Kinds
 from weft.tasks.labels.label import LabelCodec
-from weft.tasks.recipe import OF_A_TRUNK, Recipe, Rounds, sized, with_model_settings, with_own_numbers
+from weft.tasks.recipe import OF_A_TRUNK, MinEpochs, Recipe, sized, with_model_settings, with_own_numbers
 from weft.tasks.request import Draft, Loaded
 
 EFFICIENCY = 0.06  # nodes are few and narrow
-OF_ELEMENTS = Rounds(600)  # through the data that a model should make in its budget
+MIN_EPOCHS = MinEpochs(600)
 LADDER = (
     Size(dim=64, depth=2, heads=4, context=1),
     Size(dim=64, depth=4, heads=4, context=1),
@@ -29,7 +29,7 @@ LADDER = (
 PRESETS = {name: sized(preset) for name, preset in ELEMENTS.items()}
 MOST_FOR_ALL = 1500  # nodes of a graph up to which all of them read all
 WAVES = 8  # eigenvectors
-DEGREES = 16  # degrees that are told apart
+DEGREES = 16  # degrees of nodes with a vector each
 USUAL_DROPOUT = {"nodes": 0.4, "graphs": 0.1}
 BAGS_DROPOUT = 0.7  # of sparse features of nodes: of many words of a text few tell its label
 APPNP_BAGS_DROPOUT = 0.8  # within appnp, on sparse features
@@ -77,7 +77,7 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
         ladder,
         lambda size: step_operations(size, encoded),
         encoded.nodes,
-        lambda some, seen: OF_ELEMENTS.choose(some, seen, encoded.nodes),
+        lambda some, seen: MIN_EPOCHS.choose(some, seen, encoded.nodes),
     )
     size = with_own_numbers(size, training)
     codec, level = draft.codec("graph", GraphCodec).config, draft.data.level
@@ -108,12 +108,12 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     return with_model_settings(config, request), training.replace(dropout=dropout, input_dropout=input_dropout)
 
 
-def places_of(model: Model.Config) -> Places:
+def places_of(model: Model.Config) -> NodePositions:
     """What a model wants to know of nodes besides the data."""
     stream = model.reader()
     assert isinstance(stream.embed, GraphEmbed.Config)
     bias = stream.trunk.bias
-    return Places(stream.embed.waves, isinstance(bias, Kinds.Config) and bias.relation == STEPS)
+    return NodePositions(stream.embed.waves, isinstance(bias, Kinds.Config) and bias.relation == STEPS)
 
 
 def check_size(model: Model.Config, largest: int, where: str) -> None:

@@ -6,14 +6,13 @@ from typing import final
 from torch import Tensor
 
 from weft.batches.source import Source
-from weft.domains.graphs import answers as element_answers
-from weft.domains.graphs import elements
+from weft.domains.graphs import answers, elements
 from weft.domains.graphs import recipe as recipes
 from weft.domains.graphs.answers import AskElements
 from weft.domains.graphs.cards import SETS
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.dataset.data import GraphData, Rows
-from weft.domains.graphs.encoded.rows import EncodedGraphs, Places
+from weft.domains.graphs.encoded.rows import EncodedGraphs, NodePositions
 from weft.domains.graphs.exchange import with_vectors_in_unit
 from weft.domains.graphs.measures import in_words
 from weft.domains.graphs.reading.given import Named, given_sets, set_in_words
@@ -29,7 +28,7 @@ from weft.objectives import Objective
 from weft.tasks.asks import Answer, Asks, Content, Given, Gives, Opened, Ways, in_a_file, only_one, unlike
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
@@ -59,7 +58,7 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
     def encode(
         self, data: GraphData, codecs: Codecs, training: SetTraining, known: Model.Config | None, progress: Progress
     ) -> EncodedGraphs:
-        return EncodedGraphs.of(data, elements.graph_codec(codecs), labels.codec_of(codecs))
+        return EncodedGraphs.of(data, elements.graph_codec(codecs), labelling.codec_of(codecs))
 
     def sized(self, draft: SetDraft) -> tuple[Model.Config, SetTraining]:
         return recipes.new_model(draft, self.recipe)
@@ -74,13 +73,13 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
         return elements.element_objective(encoded.data, codecs)
 
     def source(self, encoded: EncodedGraphs, codecs: Codecs, model: Model.Config, training: SetTraining) -> Source:
-        return encoded.source(Places(), tokens=training.tokens, rows=training.rows, seed=training.seed)
+        return encoded.source(NodePositions(), tokens=training.tokens, rows=training.rows, seed=training.seed)
 
     def batch_in_words(self, training: SetTraining, source: Source) -> str:
         return f"batches of up to {training.batch * training.rows} sets"
 
     def ability(self, run: Loaded) -> str:
-        return labels.ability(run.codec("label", LabelCodec), "a set of vectors")
+        return labelling.ability(run.codec("label", LabelCodec), "a set of vectors")
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.graph_facts(run, "sets")
@@ -89,20 +88,20 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
         return in_words(measured.more.get("baselines", {}))
 
     def gives(self, run: Loaded) -> Gives:
-        return labels.gives(run.codec("label", LabelCodec), element_answers.WRITES)
+        return labelling.gives(run.codec("label", LabelCodec), answers.WRITES)
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         for name, found in self._read(run, words):
             yield Given(Opened(found), name)
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: AskElements, listen: Listen | None) -> list[Answer]:
-        return element_answers.predicted(run, [(one.name, self._sets(run, one)) for one in inputs], how)
+        return answers.predicted(run, [(one.name, self._sets(run, one)) for one in inputs], how)
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: object) -> Embedded:
-        return element_answers.embedded(run, [(one.name, self._sets(run, one)) for one in inputs])
+        return answers.embedded(run, [(one.name, self._sets(run, one)) for one in inputs])
 
     def shown(self, prediction: Prediction) -> str:
-        return labels.in_a_line(prediction)
+        return labelling.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Rows:
         asked = run.training(SetTraining)
@@ -116,7 +115,7 @@ class SetLabels(Task[GraphData, EncodedGraphs, SetTraining]):
         found = self._sets(run, only_one(inputs, "a set"))
         codec = elements.graph_codec(run.codecs)
         one = elements.aligned(found, codec)[0]
-        return look_at_graph(run.stream, codec, run.codec("label", LabelCodec), one, Places(), how)
+        return look_at_graph(run.stream, codec, run.codec("label", LabelCodec), one, NodePositions(), how)
 
     @staticmethod
     def _read(run: Loaded, words: Sequence[object]) -> Named:

@@ -21,11 +21,11 @@ class ElementTraining(RowTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in RowTraining.about.items() if name != "skip"},
-        "batch": "batch size: micro-batches in a training step, each of up to `tokens` elements and `rows` graphs or sets",
+        "batch": "batch size: micro-batches in a step, each of up to `tokens` elements and `rows` graphs or sets",
         "micro": "micro-batches computed at once (gradient accumulation over the rest)",
-        "tokens": "the most elements (nodes, vectors) in a micro-batch of graphs or sets of similar size, padding included",
+        "tokens": "the most elements (nodes, vectors) in a micro-batch of graphs or sets of similar size, with padding",
         "rows": "the most graphs or sets in a micro-batch",
-        "input_dropout": "dropout of the input features: the share set to zero in training; by default above 0 for sparse features",
+        "input_dropout": "dropout of input features: the share set to zero in training; above 0 by default if sparse",
         "labels": LABELS,
         "label_column": "the column or property of the labels, by its name",
     }

@@ -1,18 +1,22 @@
-"""Pairs.
+"""Pairs: sentences with their translations, from tables, .po, .tmx and parallel files.
 
-cards            The task on pairs
-codec            a folder
-dataset          Pairs of texts to learn from and sources held out
-encoded          Pairs of texts as ids and as samples
-exchange         Encoder–decoders of texts from elsewhere and for elsewhere
-language_choice  Which languages a translator is used for, where its tokenizer has marks of languages
-measures         How good translations are
-presets          The sizes of encoder–decoders on pairs of texts; both sides have as many layers
-reading          a folder
-recipe           Encoder–decoders on pairs of texts
-sample           a folder
-settings         Settings of trainings on pairs of texts
-translate        translate
-views            a folder
-writing          Texts written by a run's encoder–decoder
+A token is a piece of a word. Source and target share one tokenizer; each side stands between its own marks. An
+encoder–decoder reads the source and writes the target.
+
+cards     translate in plain words
+settings  of its training
+presets   sizes of encoder–decoders
+reading   files become pairs
+dataset   pairs to train on and sources held out
+codec     what a decoder writes; the languages of a translation
+encoded   pairs as ids and as samples, by like length
+recipe    encoder–decoders that suit a budget
+measures  BLEU and chrF with intervals, exact matches
+views     which words were read for which
+sample    the phrasebook
+exchange  encoder–decoders from elsewhere and for elsewhere
+
+translate        translates sentences and documents
+language_choice  which languages a model of many is used for
+writing          texts written or scored by a run's encoder–decoder; trees and captions write by it too
 """

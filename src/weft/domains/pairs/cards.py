@@ -7,7 +7,7 @@ from weft.tasks.preset import in_words
 
 PAIR_MODELS = {
     "swift": "the default: rotary positions, normalised queries and keys, squared ReLU, Muon",
-    "transformer": "the Transformer of 2017: post-norm, sinusoidal positions, label smoothing, warm-up, averaged weights",
+    "transformer": "the Transformer of 2017: post-norm, sinusoids, label smoothing, warm-up, averaged weights",
     "lstm": "LSTM encoder and decoder through one context vector",
     "lstm-attention": "the same with additive attention: a new context vector at each step",
 }
@@ -16,7 +16,7 @@ PAIR_PRESETS = in_words(PAIRS, FORM)
 TRANSLATE = Card(
     name="translate",
     summary="learn to translate from sentence pairs",
-    files="pairs as .tsv, .csv, .jsonl, .xlsx, .parquet, .tmx or .po, gzip of these, folders of them, or two parallel text files",
+    files="pairs as .tsv, .csv, .jsonl, .xlsx, .parquet, .tmx or .po, gzip of these, folders, or two parallel texts",
     sample="weft's phrasebook: English with French (--set target=it for Italian, de for German)",
     example="My house is tiny and cozy.",
     home="weft.domains.pairs.translate.Translate",

@@ -47,7 +47,7 @@ CONTEXT_STEP = 64  # contexts are multiples of this
 
 @dataclass(frozen=True)
 class PairIds:
-    """Pairs as ids, without the start and end. `long` pairs were left out because a side does not fit `context` tokens."""
+    """Pairs as ids, without start and end. `long` pairs were left out: a side does not fit `context` tokens."""
 
     data: PairData
     given: TextCodec
@@ -121,7 +121,7 @@ class PairIds:
 
 
 def length_ratio(pairs: Sequence[Ids]) -> float:
-    """How much longer than its source a target may be expected to be: more than all but a few are."""
+    """1.2 × the 99.9th percentile of target length / source length."""
     ratios = [(len(target) + 1) / (len(source) + 1) for source, target in pairs]
     return round(1.2 * float(np.quantile(ratios, 0.999)), 3)
 

@@ -1,11 +1,11 @@
-"""Encoder–decoders of texts from elsewhere and for elsewhere: their codecs and marks, and answers that try an export."""
+"""Encoder–decoders of texts from elsewhere and for elsewhere: codecs, marks, and answers that prove an export."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from weft.domains.pairs.reading.texts import Held
-from weft.domains.pairs.writing import SPARE_TOKENS, TextWriter, WrittenText
+from weft.domains.pairs.writing import EXTRA_TOKENS, TextWriter, WrittenText
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.exchange import generation, marks_of, text_codec, tokenizer_of, trial_texts, with_text
 from weft.generate.decode import Decoding
@@ -44,7 +44,7 @@ def pair_outgoing(run: Loaded, how: type[Decoding]) -> Outgoing:
     if codec is not None and source is not None and source.config.language is not None:
         text = marked_tokenizer(codec.tokenizer, source.marks.before, source.marks.after)
         found = replace(found, tokenizer_json=text)
-    return replace(found, generation=generation(run, how, marks, SPARE_TOKENS))
+    return replace(found, generation=generation(run, how, marks, EXTRA_TOKENS))
 
 
 def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
@@ -62,7 +62,7 @@ def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
 
 
 def answer_proof(task: AnyTask, run: Loaded) -> Proof | None:
-    """Texts and what a run that writes texts answers to them; None where it does not write text, or has no tokenizer."""
+    """Texts and a run's answers to them; None where it does not write text, or has no tokenizer."""
     source = text_codec(run, "source")
     if source is None or text_codec(run, "target") is None:
         return None

@@ -13,8 +13,8 @@ def translation_measures(
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures, and what is to be said of them: signatures and intervals.
 
-    Sources may have different numbers of references; each translation is compared with all of its source's. `parted` says
-    that marks may stand apart from words, as in most collections of captions: sacrebleu warns of it otherwise.
+    Sources may have different numbers of references; each translation is compared with all of its source's. `parted`
+    says that marks may stand apart from words, as in most collections of captions: sacrebleu warns of it otherwise.
     """
     from sacrebleu.metrics import BLEU, CHRF
 

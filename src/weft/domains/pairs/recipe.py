@@ -72,7 +72,7 @@ P = TypeVar("P", bound=PairTraining)
 
 
 @dataclass(frozen=True)
-class Sized:
+class PairSize:
     """A size, the tokens of a micro-batch that go with it, and the epochs and steps that the budget is good for."""
 
     size: Size
@@ -91,7 +91,7 @@ def step_operations(size: Size, vocab: int) -> float:
     return 6 * (trunk_weights(size) + size.dim * vocab)
 
 
-def for_budget(sizing: Sizing, vocab: int, data_tokens: int) -> Sized:
+def for_budget(sizing: Sizing, vocab: int, data_tokens: int) -> PairSize:
     """The size whose tokens per weight come nearest to the best ratio."""
     size = sizing.choose(
         LADDER,
@@ -102,12 +102,12 @@ def for_budget(sizing: Sizing, vocab: int, data_tokens: int) -> Sized:
     return with_micro_batches(size, sizing.operations / step_operations(size, vocab), data_tokens)
 
 
-def with_micro_batches(size: Size, seen: float, data_tokens: int) -> Sized:
+def with_micro_batches(size: Size, seen: float, data_tokens: int) -> PairSize:
     """Larger micro-batches pay as long as there are steps enough."""
     tokens = 1024 if seen / 2048 < FEW_STEPS else 2048
     while seen / tokens > MANY_STEPS and tokens < 8192:
         tokens *= 2
-    return Sized(size, tokens, seen / max(1, data_tokens), seen / tokens)
+    return PairSize(size, tokens, seen / max(1, data_tokens), seen / tokens)
 
 
 def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Callable[[str], str]) -> Codecs:
@@ -159,7 +159,7 @@ def encoder_decoder(
     return config, training.replace(**decided)
 
 
-def _shorter_warmup(budget: Budget, sized: Sized, data_tokens: int, tokens: int) -> float:
+def _shorter_warmup(budget: Budget, sized: PairSize, data_tokens: int, tokens: int) -> float:
     """The steps of warmup that are a fixed share of the run."""
     if budget.minutes is not None:
         return WARMUP_SHARE_OF_MINUTES * sized.steps * sized.tokens / tokens
@@ -167,7 +167,7 @@ def _shorter_warmup(budget: Budget, sized: Sized, data_tokens: int, tokens: int)
 
 
 def _paper_rate(request: Request, size: Size, shorter: float) -> dict[str, Any]:
-    """Lr = D^-0.5 * warmup^-0.5 at its peak, after 4000 steps or those of a `shorter` run, and never hotter than that."""
+    """Lr = D^-0.5 * warmup^-0.5 at its peak, after 4000 steps or those of a `shorter` run, and never higher."""
     warmup = int(min(PAPER_WARMUP, max(50, shorter)))
     rates = {"warmup": warmup, "lr": (size.dim * PAPER_WARMUP) ** -0.5}
     return {name: value for name, value in rates.items() if name not in request.settings}

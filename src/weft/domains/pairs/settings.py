@@ -27,7 +27,7 @@ class PairTraining(RowTraining):
         "depth": LAYERS_OF_BOTH,
         "batch": "batch size: micro-batches in a training step, each of up to `tokens` tokens",
         "micro": "micro-batches computed at once (gradient accumulation over the rest)",
-        "tokens": "the most tokens in a micro-batch of sentences of similar length, on the longer side, padding included",
+        "tokens": "the most tokens in a micro-batch of sentences of similar length, on the longer side, with padding",
         "smoothing": SMOOTHING.format("tokens"),
         "source": "the column, field or language to translate from; its name, or its number from 1",
         "target": "the column, field or language to translate into",

@@ -24,8 +24,8 @@ from weft.objectives.scoring import scored
 from weft.tasks.request import Loaded, Measured, Prediction
 from weft.training.progress import Progress, counter
 
-SPARE_TOKENS = 10  # that an answer may have beyond what its input's length lets expect
-USUAL_RATIO = 2.0  # target tokens for each source token, where nobody knows what a model learned from
+EXTRA_TOKENS = 10  # allowed beyond ratio × source length
+USUAL_RATIO = 2.0  # target tokens for each source token, of a model whose training data is unknown
 UNSPACED = re.compile(r"[。！？]$")  # ends a sentence that no space follows
 SHOWN = 5  # examples in an evaluation
 
@@ -114,7 +114,7 @@ class TextWriter:
 
     def limit(self, tokens: int) -> int:
         """The most tokens of an answer to a source with this number of tokens."""
-        return min(self.context, math.ceil(self.ratio * tokens) + SPARE_TOKENS)
+        return min(self.context, math.ceil(self.ratio * tokens) + EXTRA_TOKENS)
 
     def _answer(self, hypothesis: Hypothesis) -> WrittenText:
         return self.target.decode(hypothesis.ids).strip(), hypothesis
@@ -135,7 +135,7 @@ class TextWriter:
 
 
 @dataclass(frozen=True)
-class Found:
+class AnsweredSources:
     """Answers to held-out sources, the loss of their references, and how many sources do not fit the context."""
 
     held: Sequence[Held]
@@ -165,7 +165,7 @@ def answer_all(
     how: Decoding,
     spelt: Callable[[str], str],
     progress: Progress,
-) -> Found:
+) -> AnsweredSources:
     """Held-out sources answered by `write` and their first references scored by the writer.
 
     `spelt` is how the model writes a reference.
@@ -178,7 +178,7 @@ def answer_all(
     total, tokens = writer.score([(one.source, spelt(one.references[0])) for one in fitting])
     found = write([one.source for one in fitting], how, progress)
     answers = [best[0][0] for best in found]
-    return Found(fitting, answers, total / max(1, tokens), tokens, len(held) - len(fitting))
+    return AnsweredSources(fitting, answers, total / max(1, tokens), tokens, len(held) - len(fitting))
 
 
 def answered(text: str, answer: WrittenText) -> Prediction:

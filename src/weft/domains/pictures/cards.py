@@ -53,7 +53,7 @@ DISTILL_IMAGES = Card(
     reads="weft.domains.pictures.dataset.pictures.Pictures",
     training=ViewsTraining,
     models={
-        "dino": "DINO: a student Vision Transformer learns from its own moving average (teacher), on several crops of each picture"
+        "dino": "DINO: a student Vision Transformer learns from its moving average (teacher), on crops of each picture"
     },
     presets=PICTURE_PRESETS,
     learns_from=("classify-images", "caption"),

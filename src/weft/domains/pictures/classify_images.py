@@ -32,7 +32,7 @@ from weft.tasks.asks import Answer, Given, Gives, Ways
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import start_weights, with_lora
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.outgoing import Outgoing, with_labels
@@ -61,14 +61,14 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     Embed = pictures.Seeing
     Look = LookAtPicture
 
-    class Predict(Ground, labels.Labelling):
+    class Predict(Ground, labelling.Labelling):
         """Settings of a prediction."""
 
-        about: ClassVar[Mapping[str, str]] = {**labels.Labelling.about, **Ground.about}
+        about: ClassVar[Mapping[str, str]] = {**labelling.Labelling.about, **Ground.about}
 
     def codecs(self, data: PictureData, training: PictureLabelTraining, known: Codecs) -> Codecs:
         album, kind = data.train, data.kind or "classes"
-        label = labels.learned(kind, album.classes, album.labels or (), known)
+        label = labelling.learned(kind, album.classes, album.labels or (), known)
         return {"picture": pictures.picture_codec(data, training, known), "label": label}
 
     def encode(
@@ -83,7 +83,8 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
 
     def sized(self, draft: LabelDraft) -> tuple[Model.Config, PictureLabelTraining]:
         name = self.recipe.model_name(draft.request)
-        backbone = recipes.new_backbone(draft, self.recipe, labels.codec_of(draft.codecs).outputs, labelled_cost, name)
+        outputs = labelling.codec_of(draft.codecs).outputs
+        backbone = recipes.new_backbone(draft, self.recipe, outputs, labelled_cost, name)
         return with_model_settings(backbone, draft.request), self._decided(draft, backbone)
 
     def continued(self, draft: LabelDraft, origin: Loaded) -> tuple[Model.Config, PictureLabelTraining]:
@@ -92,7 +93,7 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         same = draft.codecs["label"].same(origin.codecs.get("label"))
         if not same:
             head = Pooled.Config(first=embed_of(backbone).class_tokens > 0, norm=getattr(backbone.head, "norm", None))
-            backbone = backbone.replace(head=head, outputs=labels.codec_of(draft.codecs).outputs)
+            backbone = backbone.replace(head=head, outputs=labelling.codec_of(draft.codecs).outputs)
         return with_lora(backbone, draft.training), with_head_lr(self._decided(draft, backbone), same_head=same)
 
     def _decided(self, draft: LabelDraft, backbone: Stream.Config) -> PictureLabelTraining:
@@ -105,12 +106,12 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return recipes.continued_name(self.recipe, request)
 
     def objective(self, encoded: SeenPictures, codecs: Codecs, training: PictureLabelTraining) -> Objective.Config:
-        return labels.objective(labels.codec_of(codecs), smoothing=training.smoothing)
+        return labelling.objective(labelling.codec_of(codecs), smoothing=training.smoothing)
 
     def source(
         self, encoded: SeenPictures, codecs: Codecs, model: Model.Config, training: PictureLabelTraining
     ) -> Source:
-        codec, data = labels.codec_of(codecs), encoded.data
+        codec, data = labelling.codec_of(codecs), encoded.data
         train, held = (wanted(codec.encode(album.labels or (), data.rule)) for album in (data.train, data.held_out))
         how, stride = training.augment, embed_of(model).stride
         source = labelled_pictures(encoded, train, held, how=how, stride=stride, seed=training.seed)
@@ -120,15 +121,15 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return recipes.batch_in_words(training)
 
     def ability(self, run: Loaded) -> str:
-        return labels.ability(labels.codec_of(run.codecs), "a picture")
+        return labelling.ability(labelling.codec_of(run.codecs), "a picture")
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
-        codec = labels.codec_of(run.codecs)
+        codec = labelling.codec_of(run.codecs)
         kind = f"{len(codec.names)} classes" if isinstance(codec, ClassCodec) else "numbers"
         return {"labels": kind, **recipes.picture_facts(run)}
 
     def gives(self, run: Loaded) -> Gives:
-        return labels.gives(labels.codec_of(run.codecs))
+        return labelling.gives(labelling.codec_of(run.codecs))
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         return pictures.opened_pictures(words)
@@ -136,11 +137,11 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Predict, listen: Listen | None) -> list[Answer]:
         run, (names, frames) = run.computing(how.precision), pictures.given_pictures(run, inputs, how)
         values = pictures.values_of(run, frames, pictures.classifier_of(run))
-        found = labels.predictions(labels.codec_of(run.codecs), values, names, how.top, how.choices)
+        found = labelling.predictions(labelling.codec_of(run.codecs), values, names, how.top, how.choices)
         return [Answer(i, one) for i, one in enumerate(found)]
 
     def shown(self, prediction: Prediction) -> str:
-        return labels.in_a_line(prediction)
+        return labelling.in_a_line(prediction)
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing) -> Embedded:
         return pictures.picture_vectors(run, inputs, how)
@@ -149,15 +150,15 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         return pictures.measured_album(run, sources, labels=True)
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
-        codec, true, frames = labels.codec_of(run.codecs), held_out.labels or (), pictures.frames_for(run, held_out)
+        codec, true, frames = labelling.codec_of(run.codecs), held_out.labels or (), pictures.frames_for(run, held_out)
         codec.encode(true)  # refuses unknown labels before anything is computed
         values = pictures.values_of(run, frames, pictures.classifier_of(run), progress)
-        found = labels.measured(codec, values, true, held_out.names, called="picture")
-        sheet = pictures.mistakes(frames, labels.surest_mistakes(codec, values, true, MISTAKES))
+        found = labelling.measured(codec, values, true, held_out.names, called="picture")
+        sheet = pictures.mistakes(frames, labelling.surest_mistakes(codec, values, true, MISTAKES))
         return replace(found, pictures={**found.pictures, **sheet})
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
-        return pictures.look_at_picture(run, inputs, how, labels.codec_of(run.codecs))
+        return pictures.look_at_picture(run, inputs, how, labelling.codec_of(run.codecs))
 
     def adopted(self, model: Imported) -> Adopted:
         label = label_codec(model)

@@ -1,4 +1,4 @@
-"""Pictures filled in by an autoencoder: what is hidden or missing is predicted, and how wrong that is. Opens and writes no files."""
+"""Pictures filled in by an autoencoder: hidden or missing pixels, predicted, and the error. Opens no files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -70,7 +70,7 @@ def _visible(model: Autoencoder, picture: Picture, shown: Tensor) -> Bool[Tensor
 
 
 def squared_errors(picture: Picture, filled: Tensor, seen: Tensor) -> list[float | None]:
-    """For each picture the mean square error on known pixels that were hidden, in steps of 255; None where there are none."""
+    """For each picture the mean square error on known pixels that were hidden, in steps of 255; None without any."""
     hidden = ~seen if picture.missing is None else ~seen & ~picture.missing
     squares = (255 * (filled - picture.pixels)) ** 2
     found = [one[mask.expand_as(one)] for one, mask in zip(squares, hidden, strict=True)]

@@ -42,7 +42,7 @@ from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
 from weft.tasks.asks import Asks, Content, Given, Opened, unlike
 from weft.tasks.codec import Codecs
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.measuring import counted
 from weft.tasks.request import Embedded, Loaded
@@ -96,7 +96,7 @@ class _Handed(Sequence[Decoded]):
 
 
 def opened_pictures(words: Sequence[object]) -> Iterator[Given]:
-    """The pictures that a user names by files, folders, archives and patterns, none of them read yet; or hands over as arrays."""
+    """The pictures that a user names by files, folders, archives and patterns, not yet read; or gives as arrays."""
     for one in words:
         if isinstance(one, str | Path):
             album = find_pictures([one])
@@ -161,7 +161,7 @@ def frames_for(run: Loaded, album: Album) -> Frames:
 def in_batches(
     run: Loaded, frames: Frames, progress: Progress | None = None, *, at_once: int = AT_ONCE
 ) -> Iterator[tuple[np.ndarray, Picture]]:
-    """Pictures in batches of one shape: their rows, and the pictures where the model is. By default only many show progress."""
+    """Pictures in batches of one shape: rows, and pictures for the model. By default only many show progress."""
     progress = progress or Progress(quiet=len(frames) < MANY)
     codec, stride = run.codec("picture", PictureCodec), embed_of(run.model.config).stride
     device = next(run.model.parameters()).device
@@ -194,7 +194,7 @@ class Seeing(Compute, Ground):
 
 
 def picture_vectors(run: Loaded, inputs: Sequence[Given], how: Seeing) -> Embedded:
-    """A vector for each picture: what a head would read, the class token or the mean of all tokens (pooled features)."""
+    """A vector for each picture, as a head reads it: the class token or the mean of all tokens (pooled features)."""
     run, (names, frames) = run.computing(how.precision), given_pictures(run, inputs, how)
     seer = backbone_in(run.model)
     first = seer.head.first if isinstance(seer.head, Pooled) else embed_of(seer.config).class_tokens > 0
@@ -221,7 +221,7 @@ def one_picture(run: Loaded, inputs: Sequence[Given], ground: Ground) -> tuple[s
 
 
 def look_at_picture(run: Loaded, inputs: Sequence[Given], how: LookAtPicture, label: LabelCodec | None = None) -> View:
-    """What was read of a picture or what the answer depends on, or what the embedder learned; `label` reads the answer."""
+    """What was read of a picture, what decides the answer, or what the embedder learned; `label` reads the answer."""
     stream = backbone_in(run.model)
     if how.what is not None:
         return LearnedView(stream, learned_names(how.what))
@@ -230,7 +230,7 @@ def look_at_picture(run: Loaded, inputs: Sequence[Given], how: LookAtPicture, la
     if label is not None and stream.head is not None:
         with torch.inference_mode():
             values = stream.eval()(read).float().cpu()
-        answer, explained = labels.answer(label, values), labels.explained(label, values, how.label)
+        answer, explained = labelling.answer(label, values), labelling.explained(label, values, how.label)
     elif how.label is not None:
         raise ConfigError("this model gives no labels", where="label", fix="leave it out")
     if how.by in (None, "attention") and how.label is None:
@@ -247,7 +247,7 @@ def look_at_picture(run: Loaded, inputs: Sequence[Given], how: LookAtPicture, la
     return SaliencyView(picture.pixels, found, what, by=by, title=title, answer=answer)
 
 
-def mistakes(frames: Frames, wrong: Sequence[labels.Mistake]) -> dict[str, bytes]:
+def mistakes(frames: Frames, wrong: Sequence[labelling.Mistake]) -> dict[str, bytes]:
     """A sheet of pictures whose labels were told wrong, by its file name; nothing where there are none."""
     if not wrong:
         return {}

@@ -1,4 +1,4 @@
-"""reconstruct-images: hide most of each picture and learn to fill it in (MAE). No labels; classifiers start from here."""
+"""reconstruct-images: hide most of each picture and fill it in (MAE). No labels; classifiers start from here."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import final

@@ -1,4 +1,4 @@
-"""Settings of trainings on pictures alone or with labels, and what people may say of the pictures that they hand over."""
+"""Settings of trainings on pictures, alone or with labels, and of pictures that are handed over."""
 
 import math
 from collections.abc import Mapping
@@ -139,7 +139,7 @@ class HidingTraining(PictureTraining):
     about: ClassVar[Mapping[str, str]] = {
         **PictureTraining.about,
         "hide": "mask ratio: the share of the patches that are hidden (masked)",
-        "even": "normalise the pixels of each patch before the loss (norm_pix_loss): often a better start for classifiers",
+        "even": "normalise pixels of each patch before the loss (norm_pix_loss): often a better start for classifiers",
     }
 
 

@@ -9,8 +9,8 @@ from typing import final
 import numpy as np
 
 from weft.batches.order import key, permuted
-from weft.domains.places.reading import tables as place_tables
-from weft.domains.places.reading.rows import Kind, PlaceColumns, PlaceRows, Places, read_places
+from weft.domains.places.reading import tables
+from weft.domains.places.reading.rows import FoundPlaces, Kind, PlaceColumns, PlaceRows, read_places
 from weft.errors import DataError, listed
 from weft.files.dataset import Count, Dataset, Reader, held_in
 from weft.files.held_out import SHARE, Split, held_digests
@@ -24,9 +24,9 @@ THINGS = {"colours": "pixels", "numbers": "places", "classes": "places"}
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceData(Dataset[PlaceRows, PlaceRows]):
-    """Places with values. `found` is what the files hold, before it was split; `classes` are in the order of their numbers."""
+    """Places with values. `found` is what the files hold, before the split; `classes` are by number."""
 
-    found: Places
+    found: FoundPlaces
     classes: tuple[str, ...] = ()
 
     @property
@@ -45,7 +45,7 @@ class PlacesWithValues(Reader[PlaceData]):
     def judge(self, survey: Survey) -> Judgement:
         if is_one_picture(survey):
             return Judgement("sure", "one picture, whose colours are learned as a function of the place")
-        return place_tables.judge(survey)
+        return tables.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PlaceColumns, count: Count | None = None
@@ -81,7 +81,7 @@ class PlacesWithValues(Reader[PlaceData]):
         )
 
 
-def check_alike(found: Places, given: Places, where: str) -> None:
+def check_alike(found: FoundPlaces, given: FoundPlaces, where: str) -> None:
     """Refuse other data whose places or values are not of the same kind."""
     for name, ours, theirs in (("places", found.axes, given.axes), ("values", found.kind, given.kind)):
         if ours != theirs:
@@ -89,7 +89,7 @@ def check_alike(found: Places, given: Places, where: str) -> None:
             raise DataError(problem, where=where, fix="name data of the same kind")
 
 
-def split_places(found: Places) -> Split[PlaceRows, PlaceRows]:
+def split_places(found: FoundPlaces) -> Split[PlaceRows, PlaceRows]:
     """Hold out a tenth. Cells are drawn by their number alone; rows of tables by their place, of every class alike."""
     rows, things = found.rows, THINGS[found.kind]
     if found.cells is not None:

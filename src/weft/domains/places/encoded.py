@@ -56,7 +56,7 @@ class PlaceSource:
 
     @property
     def per_epoch(self) -> int:
-        """Handfuls in one round through the places."""
+        """Handfuls in one epoch."""
         return -(-len(self.train) // HANDFUL)
 
     def batch(self, indices: np.ndarray) -> PlaceSamples:
@@ -113,5 +113,6 @@ class EncodedPlaces:
         found, things = self.data.found, THINGS[self.data.kind]
         return {
             "data": "; ".join(self.data.notes),
-            "learn": f"{found.value} from {', '.join(found.axes)}; {len(self.train):,} {things} to train on, {self.data.rule}",
+            "learn": f"{found.value} from {', '.join(found.axes)}; {len(self.train):,} {things} to train on, "
+            f"{self.data.rule}",
         }

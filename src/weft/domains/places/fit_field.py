@@ -1,4 +1,4 @@
-"""fit-field: learn a picture, or values at places, as a function of the coordinates. Coordinates in, values anywhere out."""
+"""fit-field: learn a picture, or values at places, as a function of coordinates. Coordinates in, values out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import final
@@ -6,7 +6,7 @@ from typing import final
 from torch import Tensor
 
 from weft.batches.source import Source
-from weft.domains.places import fitted as places
+from weft.domains.places import fitted
 from weft.domains.places import recipe as recipes
 from weft.domains.places.cards import FIT_FIELD
 from weft.domains.places.codec.colours import ColourCodec
@@ -15,7 +15,7 @@ from weft.domains.places.dataset import PlaceData
 from weft.domains.places.encoded import HANDFUL, EncodedPlaces
 from weft.domains.places.reading.rows import PlaceRows
 from weft.domains.places.settings import PlaceTraining
-from weft.domains.places.views import pictures as place_pictures
+from weft.domains.places.views import pictures
 from weft.inspect.views import View
 from weft.modalities.points import PointEmbed
 from weft.models.stream import Model, Stream
@@ -23,7 +23,7 @@ from weft.objectives import Number, Objective
 from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.parts import End, Parts
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
@@ -43,11 +43,11 @@ class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
     unit = "place"
     slow_rows = False
     asks = (Asks("place", "a place", (".csv", ".tsv", ".jsonl"), may_lack=True),)
-    Predict = places.AskField
-    Look = place_pictures.LookAtField
+    Predict = fitted.AskField
+    Look = pictures.LookAtField
 
     def codecs(self, data: PlaceData, training: PlaceTraining, known: Codecs) -> Codecs:
-        return {"place": places.place_codec(data, known), "label": places.label_codec(data, known)}
+        return {"place": fitted.place_codec(data, known), "label": fitted.label_codec(data, known)}
 
     def encode(
         self,
@@ -57,7 +57,7 @@ class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
         known: Model.Config | None,
         progress: Progress,
     ) -> EncodedPlaces:
-        return EncodedPlaces.of(data, places.place_of(codecs), labels.codec_of(codecs))
+        return EncodedPlaces.of(data, fitted.place_of(codecs), labelling.codec_of(codecs))
 
     def sized(self, draft: FieldDraft) -> tuple[Stream.Config, PlaceTraining]:
         return recipes.new_field(draft)
@@ -70,8 +70,8 @@ class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
         return start_weights(origin, backbone=False, same_head=codecs["label"].same(origin.codecs.get("label")))
 
     def objective(self, encoded: EncodedPlaces, codecs: Codecs, training: PlaceTraining) -> Objective.Config:
-        label = labels.codec_of(codecs)
-        return Number.Config() if isinstance(label, ColourCodec) else labels.objective(label)
+        label = labelling.codec_of(codecs)
+        return Number.Config() if isinstance(label, ColourCodec) else labelling.objective(label)
 
     def source(self, encoded: EncodedPlaces, codecs: Codecs, model: Model.Config, training: PlaceTraining) -> Source:
         return encoded.source(training.seed)
@@ -80,33 +80,33 @@ class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
         return f"batches of {HANDFUL * training.batch:,} places"
 
     def illustrate(self, encoded: EncodedPlaces, model: Model.Config) -> Callable[[Model], Mapping[str, bytes]] | None:
-        return place_pictures.growing(encoded)
+        return pictures.growing(encoded)
 
     def ability(self, run: Loaded) -> str:
-        return places.ability(run)
+        return fitted.ability(run)
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.field_facts(run)
 
     def gives(self, run: Loaded) -> Gives:
-        return labels.gives(labels.codec_of(run.codecs), places.WRITES)
+        return labelling.gives(labelling.codec_of(run.codecs), fitted.WRITES)
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
-        return places.opened_places(run, words)
+        return fitted.opened_places(run, words)
 
     def predict(
-        self, run: Loaded, inputs: Sequence[Given], how: places.AskField, listen: Listen | None
+        self, run: Loaded, inputs: Sequence[Given], how: fitted.AskField, listen: Listen | None
     ) -> list[Answer]:
-        return places.predicted(run, inputs, how)
+        return fitted.predicted(run, inputs, how)
 
     def shown(self, prediction: Prediction) -> str:
-        return places.in_a_line(prediction)
+        return fitted.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> PlaceRows:
-        return places.given_places(run, sources)
+        return fitted.given_places(run, sources)
 
     def measure(self, run: Loaded, held_out: PlaceRows, progress: Progress, seconds: float | None = None) -> Measured:
-        return places.measured(run, held_out, places.known_places(self, run), progress)
+        return fitted.measured(run, held_out, fitted.known_places(self, run), progress)
 
-    def look(self, run: Loaded, inputs: Sequence[Given], how: place_pictures.LookAtField) -> View:
-        return place_pictures.looked(run, inputs, how, lambda: places.known_places(self, run))
+    def look(self, run: Loaded, inputs: Sequence[Given], how: pictures.LookAtField) -> View:
+        return pictures.looked(run, inputs, how, lambda: fitted.known_places(self, run))

@@ -1,4 +1,4 @@
-"""Runs that are fields: the two ends, values at places asked for, tables and pictures written, measures beside baselines."""
+"""What is done with a fitted field: its codecs, values at places, tables and pictures, measures beside baselines."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ from weft.models.stream import Stream
 from weft.objectives.measures.nearest import asked_within, nearest_classes, nearest_numbers, neighbours, psnr
 from weft.tasks.asks import Answer, Content, Given, Spot, in_a_file, unlike
 from weft.tasks.codec import Codecs
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 WRITES = (".png", ".csv", ".tsv")
 
 
-class AskField(labels.TopLabels):
+class AskField(labelling.TopLabels):
     """Settings of a prediction."""
 
     size: str | None = None
@@ -45,7 +45,7 @@ class AskField(labels.TopLabels):
 
     names_files: ClassVar[tuple[str, ...]] = ("output",)
     about: ClassVar[Mapping[str, str]] = {
-        **labels.TopLabels.about,
+        **labelling.TopLabels.about,
         "size": "draw the whole field with this width and height in pixels, as in 2048x1536",
         "output": "the .png for the whole field, or the .csv or .tsv for values at places",
     }
@@ -82,7 +82,7 @@ def label_codec(data: PlaceData, known: Codecs) -> LabelCodec:
     """The codec of the data's values."""
     if data.kind == "colours":
         return ColourCodec(ColourCodec.Config(channels=data.train.values.shape[1]), read=lambda name: b"")
-    return labels.learned(data.kind, data.classes, data.train.values, known)  # type: ignore[arg-type]
+    return labelling.learned(data.kind, data.classes, data.train.values, known)  # type: ignore[arg-type]
 
 
 def ability(run: Loaded) -> str:
@@ -90,7 +90,7 @@ def ability(run: Loaded) -> str:
     label = run.codec("label", LabelCodec)
     if isinstance(label, ColourCodec):
         return "Gives the colour of a picture at any place in it"
-    return labels.ability(label, f"a place ({', '.join(place_of(run.codecs).axes)})")
+    return labelling.ability(label, f"a place ({', '.join(place_of(run.codecs).axes)})")
 
 
 # Predicted
@@ -120,7 +120,7 @@ def predicted(run: Loaded, inputs: Sequence[Given], how: AskField) -> list[Answe
         return []
     places = np.array([place for _, place, _ in asked], np.float64).reshape(len(asked), len(codec.axes))
     values = values_at(run.stream, codec.encode(places))
-    found = labels.predictions(label, values, [name for *_, name in asked], how.top, how.choices)
+    found = labelling.predictions(label, values, [name for *_, name in asked], how.top, how.choices)
     if kind == ".png":
         raise ConfigError(
             "a picture is of the whole field", where="output", fix="leave the places out, or write a .csv"
@@ -203,7 +203,7 @@ def in_a_line(prediction: Prediction) -> str:
         return f"{prediction['input']} -> {prediction['output']}"
     if "colour" in prediction:
         return f"{' '.join(map(str, prediction['colour']))}\t{prediction['input']}"
-    return labels.in_a_line(prediction)
+    return labelling.in_a_line(prediction)
 
 
 # Measured
@@ -247,7 +247,7 @@ def measured(run: Loaded, held_out: PlaceRows, known: PlaceRows | None, progress
         found = Measured(len(held_out), {"psnr": psnr(label.restored(values), held_out.values)})
     else:
         names = [", ".join(f"{value:g}" for value in place) for place in held_out.where]
-        found = labels.measured(label, values, truth, names, called="place")
+        found = labelling.measured(label, values, truth, names, called="place")
     beside = {} if known is None else baselines(codec, label, known, held_out)
     picture = {"field.png": png_of(_usual_picture(codec, label, run.stream))} if len(codec.axes) > 1 else {}
     return Measured(found.examples, {**found.metrics, **beside}, found.more, {**found.pictures, **picture})

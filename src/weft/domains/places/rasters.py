@@ -20,7 +20,7 @@ from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec
 
 AT_ONCE = 4096  # places computed at once: their numbers stay in the cache of a processor
-MAP_SIDE = 256  # cells along the longer side of a raster, where nobody gives a size
+MAP_SIDE = 256  # cells along the longer side of a raster, by default
 MOST_CELLS = 200_000_000
 
 

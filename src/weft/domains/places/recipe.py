@@ -1,4 +1,4 @@
-"""Coordinate networks: sizes that suit a budget, and the code that suits the places. Reads no files and trains nothing."""
+"""Coordinate networks: sizes that suit a budget, and the code that suits the places. Reads no files."""
 
 import math
 from dataclasses import replace
@@ -10,28 +10,28 @@ from weft.domains.places.encoded import EncodedPlaces
 from weft.domains.places.presets import PLACES
 from weft.domains.places.settings import PlaceTraining
 from weft.models.stream import Model, Stream
-from weft.models.zoo.points import CodeName, FieldSize, field
+from weft.models.zoo.points import CodeName, CoordinateSize, field
 from weft.tasks.finetuning import decided, with_lora
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
-from weft.tasks.recipe import OF_A_TRUNK, Recipe, Rounds, with_model_settings
+from weft.tasks.recipe import OF_A_TRUNK, MinEpochs, Recipe, with_model_settings
 from weft.tasks.request import Draft, Loaded
 
-SIZING = Rounds(24, enough=2_000_000)  # through the places that a model should make in its budget
-FEWEST_PLACES = 65_536  # by which rounds are reckoned: fewer places are gone through more often
+MIN_EPOCHS = MinEpochs(24, enough=2_000_000)
+FEWEST_PLACES = 65_536  # of an epoch when a size is chosen: data with fewer places makes more epochs
 SCALE_PLACES = 64  # along a side, for each typical wave of a Fourier code
 DEGREE_PLACES = 6  # square root of the number of places, for each degree of harmonics
 LADDER = (
-    FieldSize(dim=64, depth=2, features=128),
-    FieldSize(dim=96, depth=3, features=192),
-    FieldSize(dim=128, depth=3),
-    FieldSize(dim=192, depth=3),
-    FieldSize(dim=256, depth=4),
-    FieldSize(dim=384, depth=4, features=384),
-    FieldSize(dim=512, depth=5, features=512),
+    CoordinateSize(dim=64, depth=2, features=128),
+    CoordinateSize(dim=96, depth=3, features=192),
+    CoordinateSize(dim=128, depth=3),
+    CoordinateSize(dim=192, depth=3),
+    CoordinateSize(dim=256, depth=4),
+    CoordinateSize(dim=384, depth=4, features=384),
+    CoordinateSize(dim=512, depth=5, features=512),
 )
 CODE_WIDTHS = {"tiny": 128, "mini": 256, "small": 256, "base": 512}  # of the Fourier code of each preset
-PRESETS = {name: FieldSize(one.dim, one.depth, CODE_WIDTHS[name]) for name, one in PLACES.items()}
+PRESETS = {name: CoordinateSize(one.dim, one.depth, CODE_WIDTHS[name]) for name, one in PLACES.items()}
 RELU = {"lr": 1e-2, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 0.0}
 SIREN = {"lr": 1e-3, "optimizer": "adamw", "head_lr": 1.0, "weight_decay": 0.0}  # Muon's steps grow too long for it
 HARMONICS = {"lr": 1e-3, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 3.0}  # decay keeps their waves wide
@@ -58,7 +58,7 @@ def new_field(draft: FieldDraft) -> tuple[Stream.Config, PlaceTraining]:
     code: CodeName = training.code or ("harmonics" if smooth else "fourier")
     scale = training.scale or float(f"{min(10.0, max(0.5, math.sqrt(places) / SCALE_PLACES)):.2g}")
 
-    def make(size: FieldSize) -> Stream.Config:
+    def make(size: CoordinateSize) -> Stream.Config:
         return field(size, place.axes, outputs=label.outputs, code=code, scale=scale, dropout=training.dropout or 0.0)
 
     degree = training.degree or min(24, max(4, round(math.sqrt(places) / DEGREE_PLACES)))
@@ -84,11 +84,11 @@ def continued_field(draft: FieldDraft, origin: Loaded, *, same_head: bool) -> tu
     return config, decided(draft.training, same_head=same_head)
 
 
-def _rungs(draft: FieldDraft) -> tuple[FieldSize, ...]:
+def _rungs(draft: FieldDraft) -> tuple[CoordinateSize, ...]:
     return LADDER if draft.request.preset is None else (PRESETS[draft.request.preset],)
 
 
-def _own(size: FieldSize, training: PlaceTraining) -> FieldSize:
+def _own(size: CoordinateSize, training: PlaceTraining) -> CoordinateSize:
     """A size with the user's numbers in place of its own."""
     names = ("dim", "depth", "features")
     size = replace(size, **{name: value for name in names if (value := getattr(training, name)) is not None})
@@ -96,14 +96,14 @@ def _own(size: FieldSize, training: PlaceTraining) -> FieldSize:
     return size
 
 
-def _choose(draft: FieldDraft, rungs: list[FieldSize], make: Any) -> FieldSize:
+def _choose(draft: FieldDraft, rungs: list[CoordinateSize], make: Any) -> CoordinateSize:
     """The largest size that still sees the places often enough."""
     places = len(draft.encoded.train)
     return draft.sizing.choose(
         rungs,
         lambda size: 6 * weights(make(size)),
         places,
-        lambda some, seen: SIZING.choose(some, seen, max(FEWEST_PLACES, places)),
+        lambda some, seen: MIN_EPOCHS.choose(some, seen, max(FEWEST_PLACES, places)),
     )
 
 

@@ -1,4 +1,4 @@
-"""A picture that ships with weft: a woven disc on a sky of rings, drawn from formulas. Fine threads and wide shades in one.
+"""A picture that ships with weft: a woven disc on a sky of rings, drawn from formulas, fine threads on wide shades.
 
 Refuses to know files and models.
 """
@@ -6,7 +6,7 @@ Refuses to know files and models.
 import numpy as np
 
 from weft.domains.places.reading.grids import picture_places
-from weft.domains.places.reading.rows import Places
+from weft.domains.places.reading.rows import FoundPlaces
 
 SIDE = 256
 FINE = 3  # points along a side of a pixel, averaged, so that edges are smooth
@@ -48,6 +48,6 @@ def _cloth(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(above[..., None], warp, weft) * light[..., None]
 
 
-def woven_picture() -> Places:
+def woven_picture() -> FoundPlaces:
     """A picture of our own of 256 x 256 pixels, with fine threads and wide shades."""
     return picture_places((sample_tapestry(), None), "weft's tapestry")

@@ -27,9 +27,10 @@ class PlaceTraining(RowTraining):
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in RowTraining.about.items() if name != "heads"},
         "batch": "batch size: groups of 64 places in a training step",
-        "code": "position encoding: fourier (default for pictures, planes, classes), siren, harmonics (default for numbers on the "
-        "globe) or raw",
-        "scale": "frequency scale of the Fourier features: typical number of waves over half the picture; a larger one shows finer detail",
+        "code": "position encoding: fourier (default for pictures, planes, classes), siren, harmonics (default for "
+        "numbers on the globe) or raw",
+        "scale": "frequency scale of the Fourier features: typical number of waves over half the picture; a larger one "
+        "shows finer detail",
         "features": "number of Fourier features",
         "degree": "degree of the finest spherical harmonics, which have this many waves around the globe",
         "lat_column": "the column of the latitude in degrees: its name, or its number from 1",

@@ -1,23 +1,24 @@
-"""Texts.
+"""Texts: files of running text, texts with a label, sentences with a tag for each word.
 
-blanks          Blanks filled in by a run's encoder
-cards           Tasks on texts
-classify_text   classify-text
-codec           a folder
-continuing      How a text is continued
-dataset         a folder
-encoded         a folder
-exchange        Models of texts from elsewhere and for elsewhere
-fill_mask       fill-mask
-grammar         a folder
-language_model  language-model
-measures        How good tags of words are, and the entities that they spell out
-presets         The sizes of language models and of encoders of texts
-reading         a folder
-recipe          a folder
-sample          a folder
-settings        Settings of trainings on texts
-tag_text        tag-text
-tagging         Tags of words by a model, with their probabilities, and in words for a look
-views           a folder
+A token is a piece of a word, by a tokenizer that is learned from the data or comes with another run. Running text
+becomes one stream of ids cut into windows; labelled and tagged texts become rows, computed together by like length.
+
+cards           language-model, fill-mask, classify-text and tag-text in plain words
+settings        of their trainings
+presets         sizes of language models and encoders
+reading         files become documents, texts with labels, sentences with tags
+dataset         which of them are trained on and which are held out
+codec           TextCodec and TagCodec
+encoded         the data as ids and as samples
+recipe          language models and encoders that suit a budget
+measures        tags and the entities they spell out: F1
+views           attention within a text, vectors of texts
+sample          opinions, names and running texts of weft's own
+exchange        models of texts from elsewhere and for elsewhere
+
+language_model  continues a text; continuing says how: sampling, precision, the form an answer must have
+fill_mask       fills in blanks; blanks finds candidates and scores hidden tokens
+classify_text   labels texts: a class or a number
+tag_text        tags words; tagging gives tags with their probabilities
+grammar         the small grammar of English behind several samples
 """

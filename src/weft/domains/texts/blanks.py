@@ -102,7 +102,7 @@ def _likeliest(
 
 
 def blank_answer(model: Stream, tokenizer: Tokenizer, ids: np.ndarray) -> LookedAnswer | None:
-    """What fills the blanks of ids: for one the likeliest candidates, of several the likeliest each; None without blanks."""
+    """What fills the blanks of ids: the likeliest candidates for one, the likeliest each for several; or None."""
     places = np.flatnonzero(ids == tokenizer.mask)
     if not len(places) or not isinstance(model.head, PerToken):
         return None

@@ -28,7 +28,7 @@ from weft.tasks.adopting import Adopted, label_codec, label_objective
 from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
-from weft.tasks.labels import labelling as labels
+from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec
 from weft.tasks.outgoing import Outgoing, with_labels
@@ -54,12 +54,12 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     asks = (Asks("text", "a text", lines=True),)
     embeds = (Asks("text", "a text", lines=True),)
     Embed = Embedding
-    Predict = labels.Labelling
+    Predict = labelling.Labelling
     Look = LookAtText
 
     def codecs(self, data: LabelledData, training: LabelTraining, known: Codecs) -> Codecs:
         texts = [one.text for one in data.train]
-        label = labels.learned(data.kind, data.classes, [one.label for one in data.train], known)
+        label = labelling.learned(data.kind, data.classes, [one.label for one in data.train], known)
         return {"text": encoders.text_codec(ended(texts), encoders.size_of(texts), training, known), "label": label}
 
     def encode(
@@ -70,7 +70,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         known: Model.Config | None,
         progress: Progress,
     ) -> LabelledIds:
-        return LabelledIds.of(data, text_of(codecs), labels.codec_of(codecs))
+        return LabelledIds.of(data, text_of(codecs), labelling.codec_of(codecs))
 
     def sized(self, draft: LabelDraft) -> tuple[Stream.Config, LabelTraining]:
         return encoders.new_encoder(draft, _wanted(draft))
@@ -84,7 +84,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
 
     def objective(self, encoded: LabelledIds, codecs: Codecs, training: LabelTraining) -> Objective.Config:
         balance = encoded.train.targets if training.balance else None
-        return labels.objective(labels.codec_of(codecs), smoothing=training.smoothing, balance=balance)
+        return labelling.objective(labelling.codec_of(codecs), smoothing=training.smoothing, balance=balance)
 
     def source(self, encoded: LabelledIds, codecs: Codecs, model: Model.Config, training: LabelTraining) -> Source:
         return encoded.source(
@@ -95,22 +95,22 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         return f"batches of up to {training.batch * training.rows} texts"
 
     def ability(self, run: Loaded) -> str:
-        return labels.ability(run.codec("label", LabelCodec), "a text")
+        return labelling.ability(run.codec("label", LabelCodec), "a text")
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return encoders.text_facts(run, "texts")
 
     def gives(self, run: Loaded) -> Gives:
-        return labels.gives(run.codec("label", LabelCodec))
+        return labelling.gives(run.codec("label", LabelCodec))
 
     def predict(
-        self, run: Loaded, inputs: Sequence[Given], how: labels.Labelling, listen: Listen | None
+        self, run: Loaded, inputs: Sequence[Given], how: labelling.Labelling, listen: Listen | None
     ) -> list[Answer]:
         run, codec, texts = run.computing(how.precision), text_of(run.codecs), texts_of(inputs)
         ids = codec.ids(texts)
         rows = frame_ids(codec.tokenizer, ids, context_of(run.model.config)).rows
         unread = [len(codec.marks.around(whole)) - len(row) for whole, row in zip(ids, rows, strict=True)]
-        found = labels.predictions(
+        found = labelling.predictions(
             run.codec("label", LabelCodec), text_values(run.stream, rows), texts, how.top, how.choices
         )
         return [
@@ -119,7 +119,7 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         ]
 
     def shown(self, prediction: Prediction) -> str:
-        return labels.in_a_line(prediction)
+        return labelling.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Example]:
         numbers = isinstance(run.codec("label", LabelCodec), NumberCodec)
@@ -134,12 +134,12 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         codec.encode(truth)  # refuses unknown labels before anything is computed
         rows = text_of(run.codecs).encode(texts, context_of(run.model.config)).rows
         values = text_values(run.stream, rows, progress)
-        return labels.measured(codec, values, truth, excerpts, called="text")
+        return labelling.measured(codec, values, truth, excerpts, called="text")
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         label = run.codec("label", LabelCodec)
         text = only_text(inputs)
-        return look_at(run, text, how, lambda ids: labels.answer(label, text_values(run.stream, [ids])))
+        return look_at(run, text, how, lambda ids: labelling.answer(label, text_values(run.stream, [ids])))
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)

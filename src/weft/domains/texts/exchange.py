@@ -114,7 +114,7 @@ def marks_of(run: Loaded, codec: TextCodec | None) -> Marks:
 def generation(run: Loaded, kind: type[Config], marks: Marks, extra: int | None = None) -> dict[str, Any]:
     """How texts are written, by the settings that predictions have by default, as generation_config.json has it.
 
-    `extra` are the tokens that an answer may have beyond the longest that was learned; None: as many as the model reads.
+    `extra` are the tokens that an answer may have beyond the longest learned; None: as many as the model reads.
     """
     context = context_of(getattr(run.model.config, "target", run.model.config))
     longest = context - (len(marks.opening()) or 1) + 1

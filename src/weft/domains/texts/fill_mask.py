@@ -1,4 +1,4 @@
-"""fill-mask: learn to fill in blanks in texts, BERT's way to learn a language. Other tasks start from what it learns."""
+"""fill-mask: learn to fill in blanks in texts, as BERT learns a language. Other tasks start from what it learns."""
 
 import math
 from collections.abc import Mapping, Sequence

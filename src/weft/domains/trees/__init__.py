@@ -1,18 +1,20 @@
-"""Trees.
+"""Trees: sentences with bracketed trees, as the Penn Treebank writes them.
 
-cards         The task on trees
-codec         a folder
-dataset       Sentences with their bracketed trees to learn from, and sentences held out
-encoded       a folder
-gap_search    The best tree by the scores of its gaps
-gap_tagging   Trees found by tagging the gaps between words
-measures      How alike trees are
-parse         parse
-reading       a folder
-recipe        Parsers
-sample        Trees that ship with weft
-settings      Settings of the training of a parser
-tree_writing  Trees written symbol by symbol by a run's encoder–decoder, under the rule of trees
-views         a folder
-well_formed   TreeRule
+The sentence becomes tokens as any text does. The tree is written in one of two forms: symbol by symbol, brackets with
+their labels and XX for each word (an encoder–decoder), or as one tag for each gap between words (an encoder).
+
+cards         parse in plain words
+settings      of its training
+reading       files become trees
+dataset       sentences to train on and sentences held out
+codec         SymbolCodec of brackets, GapCodec of gaps
+encoded       trees as symbols or as gaps, and as samples
+recipe        parsers that suit a budget
+measures      labelled bracket F1, as evalb counts it
+views         a tree above its words, and what was read for each part
+sample        a small grammar of English with trees
+
+parse         parses sentences: in symbols by tree_writing, in gaps by gap_tagging
+tree_writing  trees written symbol by symbol; well_formed is the rule that makes each a tree
+gap_tagging   trees from tags of gaps; gap_search finds the best that balances
 """

@@ -7,7 +7,7 @@ from typing import final
 from weft.domains.pairs.dataset import PairColumns, PairData, split_off
 from weft.domains.pairs.reading.texts import Pair
 from weft.domains.texts.dataset.running import RunningText
-from weft.domains.trees.reading import treebanks as trees
+from weft.domains.trees.reading import treebanks
 from weft.domains.trees.reading.tree import Tree, sentence
 from weft.domains.trees.reading.treebanks import read_trees
 from weft.domains.trees.sample import sample_trees
@@ -25,10 +25,10 @@ class Trees(Reader[PairData]):
     overrules = (RunningText,)
 
     def judge(self, survey: Survey) -> Judgement:
-        return trees.judge(survey)
+        return treebanks.judge(survey)
 
     def refusal(self, source: Surveyed) -> DataError | None:
-        return trees.refusal(source)
+        return treebanks.refusal(source)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PairColumns, count: Count | None = None

@@ -1,4 +1,4 @@
-"""The best tree by the scores of its gaps: brackets balance and there is one root. Knows scores and depths; no model, no labels."""
+"""The best tree by the scores of its gaps: balanced, with one root. Knows scores and depths; no model, no labels."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,9 +11,9 @@ MOST_OPEN = 100  # brackets that are open at once
 class GapScores(NamedTuple):
     """The scores of all that may stand in the gaps of a sentence, a row for each word.
 
-    `opening` has those of all ways to open before the word, of `labels` brackets each; `closing` those of closing 0, 1, 2 …
-    brackets after it; `depths`, where there are any, those of 0, 1, 2 … brackets that then stay open, the last of them for
-    all that are deeper. After the last word everything closes, whatever that scores.
+    `opening` has those of all ways to open before the word, of `labels` brackets each; `closing` those of closing 0, 1,
+    2 … brackets after it; `depths`, where there are any, those of 0, 1, 2 … brackets that then stay open, the last of
+    them for all that are deeper. After the last word everything closes, whatever that scores.
     """
 
     opening: np.ndarray
@@ -34,7 +34,7 @@ class GapScores(NamedTuple):
 
 
 class BestGaps(NamedTuple):
-    """For each word the number of what opens before it and of the brackets that close after it; the sum of their scores."""
+    """For each word the number of what opens before it and of brackets that close after it; the sum of their scores."""
 
     opens: list[int]
     closes: list[int]
@@ -70,7 +70,7 @@ def best_gaps(scores: GapScores) -> BestGaps:
 
 
 def log_total(scores: GapScores) -> float:
-    """The log of the sum of exp(score) over all gaps that spell one tree. A score less this is the log-probability of its tree."""
+    """The log of the sum of exp(score) over all gaps that spell one tree. score - this = log-probability of a tree."""
     words, sizes = len(scores.opening), np.asarray(scores.labels)
     if words == 1:
         return float(np.logaddexp.reduce(scores.opening[0]))
@@ -95,7 +95,7 @@ def _nothing_open(most: int) -> np.ndarray:
 def _opened(
     score: np.ndarray, opening: np.ndarray, ways: list[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The best scores after the brackets before a word were opened; how many were open before, and which way was taken."""
+    """The best scores after the brackets before a word opened; how many were open before, and what was opened."""
     result = np.full_like(score, -np.inf)
     came, way = np.zeros(len(score), np.int64), np.zeros(len(score), np.int64)
     for size, some in enumerate(ways):

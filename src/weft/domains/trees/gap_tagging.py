@@ -10,7 +10,7 @@ from torch import Tensor
 from weft.batches.like_lengths import scored as micro_batches
 from weft.batches.like_lengths import together
 from weft.domains.pairs.reading.texts import Held
-from weft.domains.pairs.writing import Found, WrittenText
+from weft.domains.pairs.writing import AnsweredSources, WrittenText
 from weft.domains.texts.encoded.tagged import TaggedRows, framed
 from weft.domains.texts.views.streams import text_of
 from weft.domains.trees.codec.gaps import GapCodec
@@ -60,7 +60,7 @@ class GapTagger:
             progress.stop()
         return found
 
-    def answers(self, held: Sequence[Held], progress: Progress) -> Found:
+    def answers(self, held: Sequence[Held], progress: Progress) -> AnsweredSources:
         """Trees of held-out sentences; without those that the model has no room for."""
         places = self._framed([one.source for one in held]).places
         fitting = [one for one, some in zip(held, places, strict=True) if len(some) == len(one.source.split())]
@@ -71,7 +71,7 @@ class GapTagger:
         batches = micro_batches(framed(rows, self.text, context_of(self.model.config)))
         total, words = scored(objective, self.model, batches)
         answers = [best[0][0] for best in self.write([one.source for one in fitting], progress)]
-        return Found(fitting, answers, total / max(1, words), words, len(held) - len(fitting))
+        return AnsweredSources(fitting, answers, total / max(1, words), words, len(held) - len(fitting))
 
     def framed(self, sentence: str) -> tuple[np.ndarray, np.ndarray]:
         """The ids of a sentence between its marks, and the place of each word's first id."""

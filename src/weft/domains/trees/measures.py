@@ -44,12 +44,12 @@ def labelled_f1(
 
     As evalb does with its COLLINS.prm: a bracket is a label and a span, matched as often as both trees have it; roots
     and parts of speech are no brackets; words whose part of speech in the gold tree is one of , : `` '' . are deleted
-    from both trees before spans are counted, with the nodes that become empty; PRT is the same as ADVP. Counts are summed
-    over all sentences, long ones too, and divided once; what would be divided by nothing is 0. Unlike evalb, which
-    leaves a sentence with other words out, different numbers of words are an error; what the words are is not compared.
+    from both trees before spans are counted, with the nodes that become empty; PRT is the same as ADVP. Counts are
+    summed over all sentences, long ones too, and divided once; what would be divided by nothing is 0. Unlike evalb,
+    which leaves a sentence with other words out, different numbers of words are an error; words are not compared.
 
-    `exact` is the share of sentences with the same brackets, `well_formed` that of the outputs that needed no repair,
-    where it is told which. `matched`, `gold`, `found` and `sentences` are the counts behind these.
+    `exact` is the share of sentences with the same brackets, `well_formed` that of outputs that needed no repair,
+    where this is known. `matched`, `gold`, `found` and `sentences` are the counts behind these.
     """
     if len(gold) != len(found) or (well_formed is not None and len(well_formed) != len(gold)):
         marks = "" if well_formed is None else f", {len(well_formed)} marks of form"

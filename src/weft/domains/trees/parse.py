@@ -142,7 +142,7 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
     def measure(
         self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None
     ) -> Measured:
-        """Labelled bracket precision, recall and F1 as evalb has them, and the share of outputs that were well formed."""
+        """Labelled bracket precision, recall and F1 as in evalb, and the share of outputs that were well formed."""
         if "gaps" in run.codecs:
             found = GapTagger(run).answers(held_out, progress)
         else:

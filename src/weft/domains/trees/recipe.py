@@ -27,13 +27,13 @@ from weft.models.zoo.parsing import gaps, next_word
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.tasks.codec import Codecs
 from weft.tasks.labels.classes import ClassCodec
-from weft.tasks.recipe import Dropout, Recipe, Rounds, check_vocabulary, with_model_settings, with_own_numbers
+from weft.tasks.recipe import Dropout, MinEpochs, Recipe, check_vocabulary, with_model_settings, with_own_numbers
 from weft.tasks.request import Draft, Loaded
 
 FORMS = {"next-word": "symbols", "gaps": "gaps"}  # how models learn trees, by their names; others learn them as text
 VOCAB = 4096  # word pieces of sentences: most words are one piece
 DEPTHS = 4  # classes of how many brackets are open between two words: none, 1, 2, more
-OF_GAPS = Rounds(12.5)  # through the trees that a tagger of gaps should make in its budget
+MIN_EPOCHS = MinEpochs(12.5)  # of a tagger of gaps
 GAP_TOKENS = 2048
 DROPOUT = Dropout((0.0, 0.1, 0.3), few=1.0, many=5.0)  # treebanks are small, and soon learned by heart
 RECIPE = Recipe(
@@ -129,7 +129,7 @@ def gap_tagger(draft: ParseDraft) -> tuple[Stream.Config, ParseTraining]:
         return 6 * trunk_weights(size) + 12 * size.depth * size.dim * encoders.USUAL_LENGTH
 
     size = encoders.PRESETS.get(request.preset or "") or draft.sizing.choose(
-        encoders.LADDER, cost, amount.tokens, lambda ladder, seen: OF_GAPS.choose(ladder, seen, amount.tokens)
+        encoders.LADDER, cost, amount.tokens, lambda ladder, seen: MIN_EPOCHS.choose(ladder, seen, amount.tokens)
     )
     epochs = draft.sizing.operations / cost(size) / max(1, amount.tokens)
     context = min(encoders.MOST_CONTEXT, max(encoders.LEAST_CONTEXT, 2 * amount.longest))

@@ -21,7 +21,7 @@ from weft.domains.trees.reading.tree import Tree, leaves, sentence
 SHORTEST, LONGEST = 4, 15  # words, with the full stop
 SEED = 2015
 
-# {name} is put in by chance; {name:VB} also sets the verbs in it that are still without a form (V past/plain) to that one.
+# {name} is drawn; {name:VB} also gives this form to the verbs in it that have none yet (V past/plain).
 # What stands twice is twice as likely.
 PHRASES = {
     "start": (

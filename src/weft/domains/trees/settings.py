@@ -15,7 +15,7 @@ class ParseTraining(PairTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **PairTraining.about,
-        "form": "how a tree is learned, which the model decides: as text, as symbols of its own, or by gaps between words",
+        "form": "how a tree is learned, which the model decides: as text, as symbols, or by gaps between words",
         "rows": "for --model gaps: the most sentences in a step",
     }
 

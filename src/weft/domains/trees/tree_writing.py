@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from weft.domains.pairs.reading.texts import Held
-from weft.domains.pairs.writing import Bound, Found, TextWriter, WrittenText, answer_all
+from weft.domains.pairs.writing import AnsweredSources, Bound, TextWriter, WrittenText, answer_all
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.trees.codec.symbols import SymbolCodec
 from weft.domains.trees.encoded.linearised import linearise
@@ -56,7 +56,7 @@ def alphabet_of(codecs: Codecs) -> Alphabet | None:
 
 
 class TreeWriter:
-    """Parses sentences, by the model and codecs of a run. Runs that do not say which labels they learned write freely."""
+    """Parses sentences by the model and codecs of a run. A run that does not name its labels writes without a rule."""
 
     def __init__(self, run: Loaded):
         self.writer, self.alphabet = TextWriter(run), alphabet_of(run.codecs)
@@ -72,7 +72,7 @@ class TreeWriter:
             return found
         return [[(from_symbols(text), hypothesis) for text, hypothesis in best] for best in found]
 
-    def answers(self, run: Loaded, held: Sequence[Held], progress: Progress) -> Found:
+    def answers(self, run: Loaded, held: Sequence[Held], progress: Progress) -> AnsweredSources:
         """Trees of held-out sentences; without those that the model has no room for."""
         ids = self.writer.source_ids([one.source for one in held])
         fitting = [one for one, source in zip(held, ids, strict=True) if self._fits(one.source, len(source))]
@@ -80,7 +80,7 @@ class TreeWriter:
         return replace(found, long=found.long + len(held) - len(fitting))
 
     def _bound(self, *, cut: bool = False) -> Bound | None:
-        """The rule for the tree of a sentence. `cut`: the smallest tree is allowed even where the search stops before its end."""
+        """The rule for a sentence's tree. `cut`: the smallest tree is allowed even if the search stops early."""
         if (alphabet := self.alphabet) is None:
             return None
 

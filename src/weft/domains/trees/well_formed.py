@@ -1,4 +1,4 @@
-"""TreeRule: a search under it writes well-formed trees alone. Knows symbols and the ids that spell them; refuses to know models.
+"""TreeRule: a search under it writes only well-formed trees. Knows symbols and the ids that spell them.
 
 (S (NP XX XX )NP (VP XX )VP XX )S        one root, brackets that balance, none empty, one XX for each word
 """
@@ -54,8 +54,8 @@ class Alphabet:
         return root + words * len(self.later[TAG])
 
 
-class Written(NamedTuple):
-    """What was written of a tree: the labels that are open, whether the last of them has words, and how many words are used.
+class OpenTree(NamedTuple):
+    """What was written of a tree: the open labels, whether the last of them has words, and how many words are used.
 
     `part` are the ids of a symbol that may not be complete, `tokens` the number of all ids.
     """
@@ -67,13 +67,13 @@ class Written(NamedTuple):
     part: Ids = ()
     tokens: int = 0
 
-    def with_symbol(self, symbol: str) -> "Written":
+    def with_symbol(self, symbol: str) -> "OpenTree":
         """The state after a whole symbol."""
         if symbol == TAG:
-            return Written(self.open, True, self.used + 1, True, (), self.tokens)
+            return OpenTree(self.open, True, self.used + 1, True, (), self.tokens)
         if symbol[0] == "(":
-            return Written((*self.open, symbol[1:]), False, self.used, True, (), self.tokens)
-        return Written(self.open[:-1], True, self.used, self.begun, (), self.tokens)
+            return OpenTree((*self.open, symbol[1:]), False, self.used, True, (), self.tokens)
+        return OpenTree(self.open[:-1], True, self.used, self.begun, (), self.tokens)
 
 
 class TreeRule:
@@ -81,9 +81,9 @@ class TreeRule:
 
     def __init__(self, alphabet: Alphabet, words: int, limit: int):
         self.alphabet, self.words, self.limit = alphabet, words, limit
-        # after each beginning of the latest length that was asked about, and of the one before: rows of a search grow together
-        self._states: dict[Ids, Written] = {}
-        self._earlier: dict[Ids, Written] = {}
+        # after each beginning of the latest length asked about, and of the one before: rows of a search grow together
+        self._states: dict[Ids, OpenTree] = {}
+        self._earlier: dict[Ids, OpenTree] = {}
         self._length_asked = 0
         if words < 1 or limit <= (least := alphabet.fewest(words)):
             problem = f"a tree over {words} words has at least {least} tokens, and there is room for {limit - 1}"
@@ -105,7 +105,7 @@ class TreeRule:
             found[self.alphabet.end] = None
         return tuple(found)
 
-    def _single(self, state: Written) -> Sequence[int] | np.ndarray:
+    def _single(self, state: OpenTree) -> Sequence[int] | np.ndarray:
         """What may follow, where each symbol is one id: all brackets then need the same room."""
         if self._complete(state):
             return (self.alphabet.end,)
@@ -115,14 +115,14 @@ class TreeRule:
         opened = left > 0 and depth + 1 < DEEPEST and state.tokens + 2 + left + depth < self.limit
         return self.alphabet.single_ids(word, closed, opened)
 
-    def _starts(self, state: Written) -> Iterator[int]:
+    def _starts(self, state: OpenTree) -> Iterator[int]:
         """The first ids of what may follow whole symbols."""
         for symbol in self._symbols(state):
             yield self.alphabet.later[symbol][0]
         if self._complete(state):
             yield self.alphabet.end
 
-    def _state(self, written: Ids) -> Written:
+    def _state(self, written: Ids) -> OpenTree:
         """The state after what was written: that of one id less goes on, or all is gone through."""
         if len(written) != self._length_asked:
             goes_on = len(written) == self._length_asked + 1
@@ -131,13 +131,13 @@ class TreeRule:
         state = self._states.get(written)
         if state is None:
             before = self._earlier.get(written[:-1]) if written else None
-            state, new = (Written(), written) if before is None else (before, written[-1:])
+            state, new = (OpenTree(), written) if before is None else (before, written[-1:])
             for token in new:
                 state = self._after(state, token)
             self._states[written] = state
         return state
 
-    def _after(self, state: Written, token: int) -> Written:
+    def _after(self, state: OpenTree, token: int) -> OpenTree:
         """The state after one more id, which was allowed."""
         if self.alphabet.symbol_of is not None:
             return state._replace(tokens=state.tokens + 1).with_symbol(self.alphabet.symbol_of[token])
@@ -154,13 +154,13 @@ class TreeRule:
         ends = not any(len(one) > len(part) and one[: len(part)] == part for one in longer)
         return state.with_symbol(whole) if ends else state
 
-    def _whole(self, state: Written) -> str | None:
+    def _whole(self, state: OpenTree) -> str | None:
         """The symbol that the ids of the unfinished one spell already, where they do."""
         if not state.part:
             return None
         return next((s for s in self._symbols(state) if self._spelt(state, s) == state.part), None)
 
-    def _symbols(self, state: Written) -> Iterator[str]:
+    def _symbols(self, state: OpenTree) -> Iterator[str]:
         """The symbols that may follow whole symbols."""
         open = state.open
         if self._complete(state):
@@ -181,10 +181,10 @@ class TreeRule:
             if tokens + cost + needed < self.limit:
                 yield symbol
 
-    def _complete(self, state: Written) -> bool:
+    def _complete(self, state: OpenTree) -> bool:
         return state.begun and not state.open and state.used == self.words
 
-    def _spelt(self, state: Written, symbol: str) -> Ids:
+    def _spelt(self, state: OpenTree, symbol: str) -> Ids:
         return (self.alphabet.later if state.begun else self.alphabet.first)[symbol]
 
     def _length(self, symbol: str) -> int:

@@ -57,7 +57,7 @@ class WordCodec(Codec):
 
     @property
     def counts(self) -> np.ndarray:
-        """How often each word was seen; by Zipf's law where it is not known: the n-th word 1/n as often as the first."""
+        """How often each word was seen; where unknown, by Zipf's law: the n-th word 1/n as often as the first."""
         counts = _parsed(self._read(self.config.file), self.config.file)[2]
         return np.array(counts) if counts is not None else len(self.words) / np.arange(1, len(self.words) + 1)
 
@@ -67,7 +67,7 @@ class WordCodec(Codec):
         return _parsed(self._read(self.config.file), self.config.file)[1]
 
     def find(self, word: str) -> int | None:
-        """The number of a word as people write it: as it stands, in lower case, or with a capital; None where unknown."""
+        """The number of a word as people write it: as it stands, in lower case, with a capital; None where unknown."""
         numbers, word = self.numbers, word.strip()
         found = (numbers.get(form) for form in (word, word.lower(), word.capitalize()))
         return next((number for number in found if number is not None), None)

@@ -16,8 +16,8 @@ def unit_vectors(vectors: np.ndarray) -> np.ndarray:
 def analogy_answers(unit: np.ndarray, questions: np.ndarray, *, offset: bool = True) -> np.ndarray:
     """The d of questions (a, b, c): the word nearest to b - a + c, none of the three (3CosAdd; Mikolov et al., 2013).
 
-    `unit` are vectors of length 1, the most frequent words first. Without `offset` it is the word nearest to c, which shows
-    how much of the answers the offset is not needed for (Linzen, 2016).
+    `unit` are vectors of length 1, the most frequent words first. Without `offset` it is the word nearest to c, which
+    shows how much of the answers the offset is not needed for (Linzen, 2016).
     """
     space = unit[:RESTRICTED]
     answers = np.empty(len(questions), np.int64)

@@ -1,7 +1,7 @@
 """Questions about words to measure vectors by: analogies (a is to b as c is to d), and pairs of words with a likeness.
 
-Analogies stand four words a line, in sections that begin with ": name", as in questions-words.txt. Pairs stand two words
-and a number a line, between tabs, commas or spaces, as in wordsim353.tsv. Lines that begin with # say nothing.
+Analogies stand four words a line, in sections that begin with ": name", as in questions-words.txt. Pairs stand two
+words and a number a line, between tabs, commas or spaces, as in wordsim353.tsv. Lines that begin with # say nothing.
 """
 
 import hashlib

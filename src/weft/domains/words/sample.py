@@ -1,7 +1,7 @@
-"""Sentences about a small world, in which analogies hold: Paris is to France as Rome is to Italy. By a grammar of our own.
+"""Sentences about a small world in which analogies hold: Paris is to France as Rome is to Italy. Our own grammar.
 
-Each word is a choice of a family (a country, a kind of person) and of a place in it (the capital, the man). Sentences say
-what goes with the family and what goes with the place, so that the vector of a word becomes a sum of both.
+Each word is a choice of a family (a country, a kind of person) and of a place in it (the capital, the man). Sentences
+say what goes with the family and what goes with the place, so that the vector of a word becomes a sum of both.
 """
 
 import random

@@ -36,18 +36,19 @@ class WordTraining(SizedTraining):
         "dim": "width of the vector of a word (embedding size)",
         "clip": "gradient clipping: norm above which the gradient of one word is scaled down; 0 turns it off",
         "batch": "batch size: blocks of 512 words in a training step, or of 512 pairs of words with glove",
-        "contexts": "skip-gram (predict each neighbour from the word), cbow (predict the word from the mean of its neighbours), or "
-        "counts (glove only)",
+        "contexts": "skip-gram (predict each neighbour from the word), cbow (predict the word from the mean of its "
+        "neighbours), or counts (glove only)",
         "window": "context window: words on either side that count as neighbours; by default 5, with glove 10",
         "negatives": "negative sampling: random words that are compared with each pair of neighbours",
-        "sample": "subsampling of frequent words: some occurrences of a word above this share of the text are left out; 0 keeps all",
-        "most": "with glove (x_max): two words that stand near each other this many times or more count fully, rarer pairs less; "
-        "100 suits billions of words",
+        "sample": "subsampling of frequent words: some occurrences of a word above this share of the text are left "
+        "out; 0 keeps all",
+        "most": "with glove (x_max): two words that stand near each other this many times or more count fully, rarer "
+        "pairs less; 100 suits billions of words",
         "fewest": "minimum count: words seen fewer times are left out; by default 5, in small texts fewer",
         "vocab": "vocabulary size: learn this many words at most, the most frequent ones",
         "lower": "read all words in lower case",
-        "breaks": "where the context window ends: at the end of each line (lines), at empty lines (paragraphs), or at the end of "
-        "documents (documents)",
+        "breaks": "where the context window ends: at the end of each line (lines), at empty lines (paragraphs), or at "
+        "the end of documents (documents)",
         "held_out": HELD_OUT,
     }
 

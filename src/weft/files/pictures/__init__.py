@@ -1,15 +1,16 @@
-"""Pictures.
+"""Pictures in files and archives become pixels. No torch.
 
-archives         The pictures in a zip or tar archive, read in place
-colour           Numbers of any kind become 8-bit pixels
-decode_all       The trial of pictures
-decode_protocol  What a process that decodes pictures is asked and answers, as bytes
-decode_worker    A process that does nothing but decode pictures, so that a picture which crashes its decoder ends this process alone
-decode_workers   Processes that decode pictures for this one
-decoding         The bytes of one picture become pixels
-formats          What files hold by their endings and first bytes
-locations        Where a picture can be read from, again and again
-png_sums         The checksums of a PNG file
-regions          What texts say of parts of pictures
-warned           What Pillow warns of while a picture is read
+formats    what a file is, by its ending and first bytes
+locations  where a picture can be read from, again and again
+archives   zip and tar, read in place
+decoding   the bytes of one picture become pixels; colour brings every kind of number to 8 bits, png_sums checks PNG's
+           checksums, which decoders skip, and warned hears what Pillow warns of
+regions    what texts say of parts of pictures: Region, Question
+
+Files are first decoded in child processes, as a picture may crash its decoder or hold it up. Then a child dies, the
+picture is named and counts as one more bad picture. Pictures that could be decoded are read in weft's own process.
+decode_all       every picture tried once, several at a time
+decode_workers   the children, seen from weft's process
+decode_worker    one child
+decode_protocol  what both say to each other, as bytes
 """

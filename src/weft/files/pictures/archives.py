@@ -25,7 +25,16 @@ from typing import Any, BinaryIO, NamedTuple
 from weft.errors import DataError
 from weft.files.decoding import opened, shown
 from weft.files.pictures.formats import format_of, named_as_picture
-from weft.files.pictures.locations import HEAD, LARGEST, NO_PICTURE, Listing, Place, Spotted, leftover, too_large
+from weft.files.pictures.locations import (
+    HEAD,
+    LARGEST,
+    NO_PICTURE,
+    Listing,
+    PictureLocation,
+    Spotted,
+    leftover,
+    too_large,
+)
 
 TOTAL, MEMBERS = 256 * 2**30, 5_000_000  # bytes and number of all members together
 CHUNK = 2**20
@@ -123,7 +132,7 @@ class Tar(Archive):
 
 
 @dataclass(frozen=True, slots=True)
-class MemberPlace(Place):
+class MemberPlace(PictureLocation):
     """A member of an archive."""
 
     archive: Archive

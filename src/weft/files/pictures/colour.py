@@ -5,9 +5,9 @@ What each kind becomes:
 - 1-bit, 8-bit grey: one channel. Palettes, YCbCr, CMYK, LAB: RGB. Colour profiles and gamma are not applied.
 - Transparency is laid over mid-grey (127); where it is complete, the value is missing. Models from elsewhere may have
   been trained with pictures over white, or without their transparency; then nothing is missing (`Backing`).
-- 16-bit grey files: black is 0, white is 65,535. Other wide numbers follow one rule (`Range`): floats within 0 to 1 or 0 to
-  255 and integers within 0 to 255 or 0 to 65,535 keep the meaning of those ends; anything else is stretched from its own
-  least to its own greatest value. NaN and infinities are missing.
+- 16-bit grey files: black is 0, white is 65,535. Other wide numbers follow one rule (`Range`): floats within 0 to 1 or
+  0 to 255 and integers within 0 to 255 or 0 to 65,535 keep the meaning of those ends; others are stretched from their
+  least to their greatest value. NaN and infinities are missing.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Range(NamedTuple):
 
 
 def to_bytes(values: np.ndarray, known: Range) -> Pixels:
-    """Numbers as 8-bit values of a range, and where they are not numbers. What is beyond the range is brought to its end."""
+    """Numbers as 8-bit values of a range, clipped to it, and where they are not numbers."""
     if values.dtype == np.uint8 and known == (0, 255):
         return values, None
     flat, out = values.reshape(-1), np.empty(values.size, np.uint8)

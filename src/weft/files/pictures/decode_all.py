@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from weft.errors import DataError
 from weft.files.pictures.decode_workers import Children
 from weft.files.pictures.decoding import SMALL, Decoded
-from weft.files.pictures.locations import Entry, digest
+from weft.files.pictures.locations import PictureEntry, digest
 
 TOGETHER = 16  # pictures that one thread tries
 MESSAGE = 4 * 2**20  # bytes of files, about, that one message holds
@@ -16,10 +16,10 @@ MESSAGE = 4 * 2**20  # bytes of files, about, that one message holds
 Outcome = tuple[bytes, Decoded] | DataError  # the digest of the content, and the picture
 
 
-def tried(entries: Sequence[Entry], children: Children) -> Generator[tuple[Entry, Outcome], None, None]:
-    """Every picture decoded, or what is wrong with it, in their order. Only so many wait in memory."""
+def tried(entries: Sequence[PictureEntry], children: Children) -> Generator[tuple[PictureEntry, Outcome], None, None]:
+    """Every picture decoded, or what is wrong with it, in their order. Few wait in memory at a time."""
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    waiting: deque[tuple[Sequence[Entry], Future[list[Outcome]]]] = deque()
+    waiting: deque[tuple[Sequence[PictureEntry], Future[list[Outcome]]]] = deque()
     with ThreadPoolExecutor(threads) as pool, children:
         try:
             for start in range(0, len(entries), TOGETHER):
@@ -33,12 +33,14 @@ def tried(entries: Sequence[Entry], children: Children) -> Generator[tuple[Entry
             pool.shutdown(wait=False, cancel_futures=True)  # what nobody waits for any more
 
 
-def _next(waiting: deque[tuple[Sequence[Entry], Future[list[Outcome]]]]) -> Iterator[tuple[Entry, Outcome]]:
+def _next(
+    waiting: deque[tuple[Sequence[PictureEntry], Future[list[Outcome]]]],
+) -> Iterator[tuple[PictureEntry, Outcome]]:
     some, future = waiting.popleft()
     return zip(some, future.result(), strict=True)
 
 
-def _try(entries: Sequence[Entry], children: Children) -> list[Outcome]:
+def _try(entries: Sequence[PictureEntry], children: Children) -> list[Outcome]:
     """The outcome for each of some pictures; what is in memory as pixels needs no child."""
     outcomes: dict[int, Outcome] = {}
     message: dict[int, bytes] = {}

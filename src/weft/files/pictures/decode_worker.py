@@ -1,8 +1,8 @@
 """A process that does nothing but decode pictures, so that a picture which crashes its decoder ends this process alone.
 
-Run as `python -m weft.files.pictures.decode_worker SECONDS`. Requests come on standard input, answers go to standard output; at the
-end of its input it ends. It imports no more than decoding needs. One picture may take so many seconds: then the system
-ends the process, whatever the decoder does.
+Run as `python -m weft.files.pictures.decode_worker SECONDS`. Requests come on standard input, answers go to standard
+output; at the end of its input it ends. It imports no more than decoding needs. One picture may take so many seconds:
+then the system ends the process, whatever the decoder does.
 """
 
 import os
@@ -58,13 +58,13 @@ def _answer(decoder: Decoder, content: bytes, where: str) -> Decoded | DataError
 
 
 def _limit(seconds: float) -> None:
-    """End this process by a signal after so long; 0 takes the limit back."""
+    """End this process by a signal after `seconds`; 0 removes the limit."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _leave_no_core() -> None:
-    """A crash is expected here, and its memory of use to nobody."""
+    """Write no core dump: crashes are expected here."""
     if sys.platform != "win32":
         import resource
 

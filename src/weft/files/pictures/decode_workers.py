@@ -1,4 +1,4 @@
-"""Processes that decode pictures for this one. A picture that crashes or holds up its decoder costs a child, no more."""
+"""Processes that decode pictures for this one. A picture that crashes or holds up its decoder costs one child."""
 
 import os
 import signal
@@ -116,8 +116,8 @@ class Children:
     def decode(self, pictures: Pictures) -> Answers:
         """The pictures at the size at which all are tried, or what is wrong with them.
 
-        Where a child dies, those it has not answered are asked for again one by one, as any of them may be the cause, or
-        none: a system short of memory ends processes too.
+        Where a child dies, those it has not answered are asked for again one by one, as any of them may be the cause,
+        or none: a system short of memory ends processes too.
         """
         answers: Answers = []
         died = self._ask(pictures, answers)

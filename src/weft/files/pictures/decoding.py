@@ -1,7 +1,7 @@
 """The bytes of one picture become pixels. Knows formats; refuses to know where pictures come from.
 
-PNG, JPEG, WebP, GIF, BMP, TIFF, AVIF and, with the extra heic, HEIC, told by their content. A picture that cannot be read whole is refused: nothing is
-ever shown in place of what is broken. Of several frames or pages the first is taken. EXIF orientation is applied.
+PNG, JPEG, WebP, GIF, BMP, TIFF, AVIF and, with the extra heic, HEIC, told by their content. A picture that cannot be
+read whole is refused. Of several frames or pages the first is taken. EXIF orientation is applied.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ TURNS: dict[int, Callable[[np.ndarray], np.ndarray]] = {
 class Decoded:
     """A picture in memory.
 
-    `pixels` is (H, W, 3), or (H, W, 1) for grey, in uint8. `missing` (H, W) says where no value is known (and 127 stands);
-    None where all are. `notes` says what was done to it that people may want to know. `span` is how many pixels of the
-    file a pixel stands for, along a side.
+    `pixels` is (H, W, 3), or (H, W, 1) for grey, in uint8. `missing` (H, W) says where no value is known (and 127
+    stands); None where all are. `notes` says what was done to it that people may want to know. `span` is how many
+    pixels of the file a pixel stands for, along a side.
     """
 
     pixels: np.ndarray
@@ -208,7 +208,7 @@ def _damage(data: bytes, where: str) -> Iterator[None]:
 
 
 def _orientation(image: Image.Image, heard: list[str]) -> int | None:
-    """The EXIF orientation, 1 where there is none or Pillow turns the picture itself (TIFF); None where EXIF is broken."""
+    """The EXIF orientation; 1 where there is none or Pillow turns the picture (TIFF), None where EXIF is broken."""
     from PIL import Image
 
     before = len(heard)

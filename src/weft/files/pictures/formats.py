@@ -13,8 +13,8 @@ SIGNATURES = {
     b"II*\0": "TIFF", b"MM\0*": "TIFF", b"II+\0": "TIFF", b"MM\0+": "TIFF",
 }  # fmt: skip
 BRANDS = {  # of files in the container that films have too
-    b"heic": "HEIF", b"heix": "HEIF", b"heim": "HEIF", b"heis": "HEIF", b"hevc": "HEIF", b"mif1": "HEIF", b"msf1": "HEIF",
-    b"avif": "AVIF", b"avis": "AVIF",
+    b"heic": "HEIF", b"heix": "HEIF", b"heim": "HEIF", b"heis": "HEIF", b"hevc": "HEIF", b"mif1": "HEIF",
+    b"msf1": "HEIF", b"avif": "AVIF", b"avis": "AVIF",
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ TABLES = (".csv", ".tsv", ".xlsx")  # that may name pictures and classes
 ARRAYS = (".npz", ".npy")  # that may hold pictures
 
 
-class Place(ABC):
+class PictureLocation(ABC):
     """Where one picture is."""
 
     __slots__ = ()
@@ -57,7 +57,7 @@ class Place(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class FilePlace(Place):
+class FilePlace(PictureLocation):
     """A file of its own."""
 
     path: Path
@@ -78,7 +78,7 @@ class FilePlace(Place):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryPlace(Place):
+class MemoryPlace(PictureLocation):
     """Bytes that somebody has already, under a name for messages."""
 
     name: str
@@ -100,7 +100,7 @@ class Spotted:
     """A picture that a source holds: its path within it, and where that is."""
 
     parts: tuple[str, ...]
-    place: Place
+    place: PictureLocation
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,11 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A picture that is to be read: its name, its class if it has one, metres per pixel if known, its side, its texts."""
+class PictureEntry:
+    """A picture to be read: its name, its class if it has one, metres per pixel if known, its side, its texts."""
 
     name: str
-    place: Place
+    place: PictureLocation
     label: str | None = None
     scale: float = math.nan
     held: bool = False
@@ -132,7 +132,7 @@ class Entry:
 class Gathered:
     """What a source has to give: pictures, what is no picture of it, and what should have been one: (name, reason)."""
 
-    entries: list[Entry]
+    entries: list[PictureEntry]
     skipped: list[tuple[str, str]] = field(default_factory=list)
     bad: list[tuple[str, str]] = field(default_factory=list)
 
@@ -150,7 +150,7 @@ def leftover(name: str) -> str:
 
 
 def has_picture(path: Path) -> bool:
-    """Whether a file is a picture by its ending, else by its first bytes. Nothing is opened that could make weft wait."""
+    """Whether a file is a picture by its ending, else by its first bytes. Opens nothing that could make weft wait."""
     if named_as_picture(path.name):
         return True
     try:

@@ -1,4 +1,4 @@
-"""The checksums of a PNG file. Decoders skip those of the pixels, so that a flipped bit is a picture of something else."""
+"""The checksums of a PNG file. Decoders skip those of the pixels, so a flipped bit would show another picture."""
 
 import struct
 import zlib

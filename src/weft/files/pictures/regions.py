@@ -1,4 +1,4 @@
-"""What texts say of parts of pictures: regions, and questions with their answers. Plain values; refuses to know pixels."""
+"""What texts say of parts of pictures: regions, and questions with answers. Plain values; refuses to know pixels."""
 
 from dataclasses import dataclass
 

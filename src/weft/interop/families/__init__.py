@@ -1,4 +1,17 @@
-"""The model types that weft reads and writes, by the name that config.json has for them."""
+"""The model types that weft reads and writes, by their name in config.json. One file a type, or a few close ones.
+
+gpt2, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma                               language models
+bert, distilbert, electra, albert, mpnet, modernbert, deberta                        text encoders
+marian, bart, mbart, t5                                                              encoder–decoders
+vit, deit, vit_mae, dinov2, resnet, convnext, swin                                   pictures
+vision_encoder_decoder, clip                                                         pictures and texts
+
+parts, rope, headless                   parts of many families; rotary turns; what a model without a head is for
+encoder, sizes                          what BERT and its kin share: heads and their rules; sizes
+rotary_decoder, gemma_kin               what Llama and its kin share; what Gemma 1, 2 and 3 share
+pairs                                   what Marian, BART, mBART and M2M100 share
+patches, clip_towers                    what ViT, DeiT and ViT-MAE share; CLIP's two towers
+"""
 
 from weft.interop.families.albert import Albert
 from weft.interop.families.bart import Bart

@@ -1,4 +1,4 @@
-"""BART: learned places that begin at row 2, and a norm of the embedded text (Lewis et al., 2020). mBART and M2M100 are kin."""
+"""BART: places begin at row 2, and the embedded text is normed (Lewis et al., 2020). mBART and M2M100 are kin."""
 
 from collections.abc import Collection
 from typing import Any, ClassVar, Literal
@@ -9,7 +9,7 @@ from weft.interop.families.parts import layer_norm
 from weft.interop.family import Family, only
 from weft.interop.rules import SameTensor, Shaped, Tied, WeightRule
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
@@ -85,7 +85,7 @@ class Bart(Family):
         """The keys of the codes of places."""
         return {"max_position_embeddings": only(code, Learned.Config, "embed.place.code").size - START}
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         pair, own = only(config, Seq2Seq.Config, "the model"), "source.embed.table.weight"
         body: list[WeightRule] = [SameTensor("shared.weight", own)]
         for side, theirs in pairs.SIDES.items():
@@ -96,11 +96,11 @@ class Bart(Family):
                 *pairs.side_rules(pair, side),  # type: ignore[arg-type]
             ]
         if pair.target.head is None:
-            return Table(body)
+            return WeightTable(body)
         head: list[WeightRule] = [Tied("lm_head.weight", own)]
         if only(pair.target.head, PerToken.Config, "target.head").offsets:
             head.append(Shaped("final_logits_bias", "target.head.out.bias", (1, -1)))
-        return Table(body, head, prefix="model.")
+        return WeightTable(body, head, prefix="model.")
 
     def place_rules(self, theirs: str, side: str) -> list[WeightRule]:
         """The rules of one side's places."""

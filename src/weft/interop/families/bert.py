@@ -40,7 +40,7 @@ _USUAL = {
 
 
 class Bert(Encoder):
-    """BertForMaskedLM and its siblings (Devlin et al., 2019). Of BertForPreTraining the words are read, not the rest."""
+    """BertForMaskedLM and its siblings (Devlin et al., 2019). Of BertForPreTraining only the masked words are read."""
 
     name, stem, prefix = "bert", "Bert", "bert."
     tasks = {f"Bert{kind}": task for kind, task in {**TASKS, "ForPreTraining": "fill-mask"}.items()}

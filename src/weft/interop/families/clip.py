@@ -12,7 +12,7 @@ from weft.interop.pictures import PictureFamily, seen
 from weft.interop.preprocessors import CLIP_SCALE
 from weft.interop.rules import SameTensor, Shaped
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import Text, TextEmbed
 from weft.models.dual_encoder import DualEncoder
@@ -55,13 +55,13 @@ class Clip(PictureFamily):
         known = only(config, DualEncoder.Config, "the model").temperature
         return super().completed(again.replace(temperature=known), config)
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         both = only(config, DualEncoder.Config, "the model")
         rules = [rule.under("vision_model.", "picture.") for rule in towers.picture_rules(both.picture)]
         rules += [rule.under("text_model.", "text.") for rule in towers.text_rules(both.text)]
         rules += [SameTensor(PICTURES, "picture.head.dense.linear.weight")]
         rules += [SameTensor(TEXTS, "text.head.dense.linear.weight"), Shaped("logit_scale", "log_scale", ())]
-        return Table(rules)
+        return WeightTable(rules)
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         mask = inputs.get("attention_mask")
@@ -86,9 +86,9 @@ class ClipVision(PictureFamily):
         only(stream.embed, PictureEmbed.Config, "embed")
         return {**_named(self, stream), **towers.write_pictures(stream)}
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = _alone(config)
-        return Table(towers.picture_rules(stream), _projection(stream, PICTURES), prefix="vision_model.")
+        return WeightTable(towers.picture_rules(stream), _projection(stream, PICTURES), prefix="vision_model.")
 
 
 class ClipText(Family):
@@ -106,9 +106,9 @@ class ClipText(Family):
         only(stream.embed, TextEmbed.Config, "embed")
         return {**_named(self, stream), **towers.write_texts(stream)}
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = _alone(config)
-        return Table(towers.text_rules(stream), _projection(stream, TEXTS), prefix="text_model.")
+        return WeightTable(towers.text_rules(stream), _projection(stream, TEXTS), prefix="text_model.")
 
 
 def _part(given: TheirConfig, side: str) -> TheirConfig:

@@ -1,4 +1,4 @@
-"""ConvNeXt: a convolutional network with the blocks of a transformer; the mean of its features is normed, then judged."""
+"""ConvNeXt: a convolutional network with a transformer's blocks; the mean of its features is normed, then judged."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from weft.interop.pictures import PictureFamily, as_grid
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.convnet import ConvEmbed
 from weft.modalities.convnext import ConvNext
 from weft.modalities.image import PictureEmbed
@@ -77,7 +77,7 @@ class Convnext(PictureFamily):
             **(write_labels(stream.outputs or 0) if isinstance(head, Pooled.Config) else {}),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream, _, net = _parts(config)
         body = [*linear("embeddings.patch_embeddings", "embed.net.stem")]
         body += layer_norm("embeddings.layernorm", "embed.net.stem_norm")
@@ -90,7 +90,7 @@ class Convnext(PictureFamily):
                 body += _block(f"{theirs}.layers.{j}", f"{ours}.{j + (i > 0)}", gain=net.layer_scale is not None)
         body += layer_norm("layernorm", "head.norm")
         labelled = isinstance(stream.head, Pooled.Config)
-        return Table(body, linear("classifier", "head.out"), "convnext.") if labelled else Table(body)
+        return WeightTable(body, linear("classifier", "head.out"), "convnext.") if labelled else WeightTable(body)
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         return as_grid(super().values(model, inputs), model, inputs)

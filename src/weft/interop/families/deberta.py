@@ -1,4 +1,4 @@
-"""DeBERTa-v2 and v3: BERT's layers with scores in which content and distance are disentangled (He et al., 2021, 2023)."""
+"""DeBERTa-v2 and v3: BERT's layers with scores of content and distance, disentangled (He et al., 2021, 2023)."""
 
 from typing import Any
 

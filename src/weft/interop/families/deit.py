@@ -9,7 +9,7 @@ from weft.interop.family import only
 from weft.interop.pictures import PictureFamily
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.models.stream import Model, Stream
 
 
@@ -59,6 +59,6 @@ class Deit(PictureFamily):
             **patches.write_head(stream),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
         return patches.table(stream, ["cls_token", "distillation_token"], prefix="deit.")

@@ -11,9 +11,9 @@ from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.labels import write_labels
 from weft.interop.pictures import PictureFamily
 from weft.interop.preprocessors import IMAGENET
-from weft.interop.rules import Joined, SameTensor, Unused, WeightRule, layers
+from weft.interop.rules import JoinedRows, SameTensor, Unused, WeightRule, layers
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream
 from weft.position import Add, Grid
@@ -82,7 +82,7 @@ class Dinov2(PictureFamily):
             **(write_labels(stream.outputs or 0) if labelled else {}),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
         blocks = stream.trunk.all_blocks()
         body = [
@@ -92,8 +92,8 @@ class Dinov2(PictureFamily):
             *layer_norm("layernorm", "trunk.norm"),
         ]
         if not isinstance(stream.head, FirstAndMean.Config):
-            return Table(body)
-        return Table(body, linear("classifier", "head.out"), prefix="dinov2.")
+            return WeightTable(body)
+        return WeightTable(body, linear("classifier", "head.out"), prefix="dinov2.")
 
 
 def _trunk(given: TheirConfig, dim: int) -> Trunk.Config:
@@ -131,7 +131,7 @@ def _ratio(hidden: int, dim: int, *, gated: bool) -> int:
 def _block(block: Block.Config) -> list[WeightRule]:
     parts = tuple(f"attention.attention.{name}" for name in ("query", "key", "value"))
     bare = only(block.mix, Attention.Config, "mix").offsets
-    reading = joined(parts, "mix.qkv") if bare else [Joined(tuple(f"{n}.weight" for n in parts), "mix.qkv.weight")]
+    reading = joined(parts, "mix.qkv") if bare else [JoinedRows(tuple(f"{n}.weight" for n in parts), "mix.qkv.weight")]
     up, down = ("weights_in", "weights_out") if isinstance(block.transform, Gated.Config) else ("fc1", "fc2")
     return [
         *layer_norm("norm1", "mix_norm"),

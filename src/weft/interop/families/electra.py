@@ -1,4 +1,4 @@
-"""ELECTRA: BERT's body behind a narrow table, without a pooler; a generator that fills and a discriminator that judges."""
+"""ELECTRA: BERT's body behind a narrow table, without a pooler; a generator that fills, a discriminator that judges."""
 
 from dataclasses import replace
 from typing import Any

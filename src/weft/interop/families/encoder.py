@@ -20,7 +20,7 @@ from weft.interop.family import ACTIVATIONS, Family, only
 from weft.interop.labels import write_labels
 from weft.interop.rules import Ignored, SameTensor, Tied, Unused, WeightRule
 from weft.interop.their_config import TheirConfig
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.text import TextEmbed
 from weft.models.stream import Model, Stream
 
@@ -111,7 +111,7 @@ class Encoder(Family):
         known = {"model_type": self.name, "architectures": [self.stem + kind], "initializer_range": embed.std}
         return {**known, **self.keys(stream), **labels, **dropout, "tie_word_embeddings": True}
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream, names = only(config, Stream.Config, "the model"), self.heads
         kind, body, head = _kind(stream.head), self.body(stream), list[WeightRule]()
         body.append(Ignored("embeddings.position_ids"))
@@ -133,7 +133,7 @@ class Encoder(Family):
             body += _dense(dense, names.pooler, names.fill_norm) if pooled else [Unused(f"{names.pooler}.*")]
         if kind in (FILL, MODEL):
             head += [Unused(name) for name in names.unused]
-        return Table(body, head, prefix=self.prefix, bare=kind == MODEL, older=(*OLDER, *self.older))
+        return WeightTable(body, head, prefix=self.prefix, bare=kind == MODEL, older=(*OLDER, *self.older))
 
 
 def _dense(dense: Dense.Config | None, theirs: str, norm: str) -> list[WeightRule]:

@@ -1,7 +1,7 @@
 """Gemma 1, 2 and 3 as language models (their multimodal versions are other model types).
 
-Gemma 2 has norms on both sides of each branch, soft caps, and windows in every second layer. Gemma 3 normalises queries and
-keys instead of capping scores, and turns them at another speed where a layer reads a window.
+Gemma 2 has norms on both sides of each branch, soft caps, and windows in every second layer. Gemma 3 normalises queries
+and keys instead of capping scores, and turns them at another speed where a layer reads a window.
 """
 
 import math
@@ -13,7 +13,7 @@ from weft.errors import ConfigError
 from weft.interop.families.gemma_kin import GemmaKin, plain_or_even, windowed
 from weft.interop.families.llama import window_for_all
 from weft.interop.families.rope import write_turn
-from weft.interop.families.rotary_decoder import LAYER_TYPES, Layer, layer_types, one_window, type_keys
+from weft.interop.families.rotary_decoder import LAYER_TYPES, DecoderLayer, layer_types, one_window, type_keys
 from weft.interop.family import only
 from weft.interop.their_config import TheirConfig, names
 from weft.models.stream import Model, Stream
@@ -55,7 +55,7 @@ class Gemma(GemmaKin):
         turn = plain_or_even(given)
         return [windowed(mix, window, turn) for window in windows]
 
-    def own_keys(self, block: Block.Config, found: Sequence[Layer]) -> dict[str, Any]:
+    def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
         return {"attention_bias": only(block.mix, Attention.Config, "mix").offsets}
 
 
@@ -80,13 +80,13 @@ class Gemma2(GemmaKin):
         turn = plain_or_even(given)
         return [windowed(mix, window, turn) for window in windows]
 
-    def layers(self, given: TheirConfig, depth: int) -> Sequence[Layer]:
+    def layers(self, given: TheirConfig, depth: int) -> Sequence[DecoderLayer]:
         return _every(2, given, depth)
 
     def cap(self, given: TheirConfig) -> float | None:
         return given.number_or_none("final_logit_softcapping", 30.0)
 
-    def own_keys(self, block: Block.Config, found: Sequence[Layer]) -> dict[str, Any]:
+    def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
         return _written(block, found)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Gemma3(GemmaKin):
         far, near = self._turns(given)
         return [windowed(mix, window, far if window is None else near) for window in windows]
 
-    def layers(self, given: TheirConfig, depth: int) -> Sequence[Layer]:
+    def layers(self, given: TheirConfig, depth: int) -> Sequence[DecoderLayer]:
         return _every(given.whole("sliding_window_pattern", 6), given, depth)
 
     def cap(self, given: TheirConfig) -> float | None:
@@ -133,7 +133,7 @@ class Gemma3(GemmaKin):
             given.remark(remark)
         return found
 
-    def own_keys(self, block: Block.Config, found: Sequence[Layer]) -> dict[str, Any]:
+    def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
         return _written(block, found)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
@@ -147,10 +147,10 @@ class Gemma3(GemmaKin):
         return {**written, "rope_parameters": {kind: one["rope_parameters"] for kind, one in keys.items()}}
 
 
-def _every(pattern: int, given: TheirConfig, depth: int) -> list[Layer]:
+def _every(pattern: int, given: TheirConfig, depth: int) -> list[DecoderLayer]:
     """Windows in all layers but one in `pattern`, or in those that "layer_types" names."""
     near = [bool((i + 1) % pattern) for i in range(depth)]
-    return [Layer(window=size) for size in layer_types(given, depth, near, window_for_all(given, WINDOW))]
+    return [DecoderLayer(window=size) for size in layer_types(given, depth, near, window_for_all(given, WINDOW))]
 
 
 def _score(given: TheirConfig, mix: Attention.Config) -> Dot.Config:
@@ -159,7 +159,7 @@ def _score(given: TheirConfig, mix: Attention.Config) -> Dot.Config:
     return Dot.Config() if scalar == mix.head_dim else Dot.Config(scaled=False, temperature=math.sqrt(scalar))
 
 
-def _written(block: Block.Config, found: Sequence[Layer]) -> dict[str, Any]:
+def _written(block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
     """The keys of offsets, windows and scores."""
     mix = only(block.mix, Attention.Config, "mix")
     capped = mix.score if isinstance(mix.score, Capped.Config) else None

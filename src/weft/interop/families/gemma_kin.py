@@ -1,4 +1,4 @@
-"""What Gemma 1, 2 and 3 share, beyond decoders of Llama's kind: scaled embeddings, gains stored from one, wide heads."""
+"""What Gemma 1, 2 and 3 share, beyond Llama's kind of decoder: scaled embeddings, gains stored from one, wide heads."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from weft.interop.families.rotary_decoder import RotaryDecoder
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import SameTensor, WeightRule, layers
 from weft.interop.their_config import TheirConfig
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.text import TextEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Rotary
@@ -73,7 +73,7 @@ class GemmaKin(RotaryDecoder):
         written[self.activation_key] = "gelu_pytorch_tanh" if approximate else THEIR_ACTIVATION[mlp.activation]
         return written
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
         blocks = stream.trunk.all_blocks()
         mix, mlp = only(blocks[0].mix, Attention.Config, "mix"), only(blocks[0].transform, Gated.Config, "transform")
@@ -85,7 +85,11 @@ class GemmaKin(RotaryDecoder):
         ]
         table = SameTensor("embed_tokens.weight", "embed.table.weight")
         body = [table, *layers(len(blocks), layer), _norm("norm", "trunk.norm")]
-        return Table(body) if stream.head is None else Table(body, [next_word_head(stream.head)], prefix="model.")
+        return (
+            WeightTable(body)
+            if stream.head is None
+            else WeightTable(body, [next_word_head(stream.head)], prefix="model.")
+        )
 
     def attention_rules(self, mix: Attention.Config, sizes: tuple[int, ...]) -> list[WeightRule]:
         rules = super().attention_rules(mix.replace(qk_norm=None), sizes)

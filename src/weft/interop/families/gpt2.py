@@ -7,7 +7,7 @@ from weft.interop.families.parts import layer_norm, next_word_head
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.rules import Ignored, SameTensor, Turned, WeightRule, layers
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream
@@ -55,7 +55,7 @@ class Gpt2(Family):
             "tie_word_embeddings": getattr(stream.head, "tied", True),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
         body = [
             SameTensor("wte.weight", "embed.table.weight"),
@@ -65,8 +65,8 @@ class Gpt2(Family):
             *(Ignored(f"h.*.{name}.{mask}") for name in ("attn", "crossattention") for mask in ("bias", "masked_bias")),
         ]
         if stream.head is None:
-            return Table(body)
-        return Table(body, [next_word_head(stream.head)], prefix="transformer.")
+            return WeightTable(body)
+        return WeightTable(body, [next_word_head(stream.head)], prefix="transformer.")
 
 
 def read_stream(given: TheirConfig, *, reads: bool = False) -> Stream.Config:

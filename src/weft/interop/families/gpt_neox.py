@@ -1,7 +1,6 @@
 """GPT-NeoX and Pythia: attention and MLP side by side, turns for a share of each head, one map for all of attention.
 
-Its map of queries, keys and values holds them head by head: the rows of the first head's query, key and value, then those of
-the second, and so on.
+Its one map holds rows head by head: the query, key and value of the first head, then of the second, and so on.
 """
 
 from typing import Any
@@ -12,7 +11,7 @@ from weft.interop.families.rope import read_turn, write_turn
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.rules import HeadByHead, Ignored, SameTensor, layers
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream
@@ -80,7 +79,7 @@ class GptNeox(Family):
             "tie_word_embeddings": getattr(stream.head, "tied", False),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
         blocks, theirs, ours = stream.trunk.all_blocks(), "layers.{i}.", "trunk.blocks.{i}."
         heads = only(blocks[0].mix, Attention.Config, "mix").heads
@@ -101,9 +100,9 @@ class GptNeox(Family):
         ]
         body = there(body, stream)
         if stream.head is None:
-            return Table(body)
+            return WeightTable(body)
         head = next_word_head(stream.head, "embed_out")  # the name in files; in memory they call it lm_head
-        return Table(body, [head], prefix="gpt_neox.", older=[("embed_out.", "lm_head.")])
+        return WeightTable(body, [head], prefix="gpt_neox.", older=[("embed_out.", "lm_head.")])
 
 
 def _turn(given: TheirConfig, context: int) -> tuple[Rotary.Config, int]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.core import Attention, Block, RmsNorm
-from weft.interop.families.rotary_decoder import Layer, RotaryDecoder, one_window
+from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, one_window
 from weft.interop.family import only
 from weft.interop.their_config import TheirConfig
 
@@ -31,7 +31,7 @@ class Llama(RotaryDecoder):
     def mlp_offsets(self, given: TheirConfig) -> bool:
         return given.truth("mlp_bias", False)
 
-    def own_keys(self, block: Block.Config, found: Sequence[Layer]) -> dict[str, Any]:
+    def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
         return offset_keys(block)
 
 
@@ -52,11 +52,11 @@ class Mistral(RotaryDecoder):
         "sliding_window": 4096,
     }
 
-    def layers(self, given: TheirConfig, depth: int) -> Sequence[Layer]:
+    def layers(self, given: TheirConfig, depth: int) -> Sequence[DecoderLayer]:
         given.only("layer_types")
-        return [Layer(window=window_for_all(given, self.defaults["sliding_window"]))] * depth
+        return [DecoderLayer(window=window_for_all(given, self.defaults["sliding_window"]))] * depth
 
-    def own_keys(self, block: Block.Config, found: Sequence[Layer]) -> dict[str, Any]:
+    def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
         return {"sliding_window": one_window(found)}
 
 

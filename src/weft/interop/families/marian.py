@@ -8,7 +8,7 @@ from weft.interop.families import pairs
 from weft.interop.family import Family, only
 from weft.interop.rules import Ignored, SameTensor, Shaped, Tied, WeightRule
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
@@ -66,7 +66,7 @@ class Marian(Family):
             **pairs.written(pair),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         pair = only(config, Seq2Seq.Config, "the model")
         own = "source.embed.table.weight" if pair.shared else "target.embed.table.weight"
         tables: list[WeightRule] = (
@@ -86,4 +86,4 @@ class Marian(Family):
         if only(pair.target.head, PerToken.Config, "target.head").offsets:
             head.append(Shaped("final_logits_bias", "target.head.out.bias", (1, -1)))
         body = [*tables, *pairs.side_rules(pair, "source"), *pairs.side_rules(pair, "target"), *ignored]
-        return Table(body, head, prefix="model.")
+        return WeightTable(body, head, prefix="model.")

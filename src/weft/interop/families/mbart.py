@@ -1,4 +1,4 @@
-"""BART's kin for many languages: mBART with learned places, M2M100 and NLLB with sinusoids; a mark names the language."""
+"""BART's kin for many languages: mBART with learned places, M2M100 and NLLB with sinusoids; marks name languages."""
 
 from typing import Any
 

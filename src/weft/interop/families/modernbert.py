@@ -1,4 +1,4 @@
-"""ModernBERT: rotary turns, layers that read everything and layers that read a window, gated MLPs, norms ahead of branches."""
+"""ModernBERT: rotary turns, layers that read everything and layers with a window, gated MLPs, pre-norm."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""OPT (Zhang et al., 2022): learned places that begin at row 2, ReLU, norms before each branch, or after it in one model."""
+"""OPT (Zhang et al., 2022): learned places that begin at row 2, ReLU, pre-norm, or post-norm in one model."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from weft.interop.families.parts import joined, layer_norm, linear, next_word_he
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
 from weft.interop.rules import SameTensor, layers
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream
@@ -84,7 +84,7 @@ class Opt(Family):
             "tie_word_embeddings": getattr(stream.head, "tied", True),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
         theirs, ours = "decoder.layers.{i}.", "trunk.blocks.{i}."
         attention = tuple(f"{theirs}self_attn.{name}_proj" for name in "qkv")
@@ -103,4 +103,8 @@ class Opt(Family):
             *layer_norm("decoder.final_layer_norm", "trunk.norm"),
         ]
         body = there(body, stream)
-        return Table(body) if stream.head is None else Table(body, [next_word_head(stream.head)], prefix="model.")
+        return (
+            WeightTable(body)
+            if stream.head is None
+            else WeightTable(body, [next_word_head(stream.head)], prefix="model.")
+        )

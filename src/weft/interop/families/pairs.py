@@ -6,16 +6,16 @@ from weft.core import Attention, Block, Mlp, PerToken, PostNorm, PreNorm, Trunk
 from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
-from weft.interop.rules import Joined, WeightRule, layers
+from weft.interop.rules import JoinedRows, WeightRule, layers
 from weft.interop.their_config import TheirConfig
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 
-HARMLESS = """is_encoder_decoder attention_dropout activation_dropout encoder_layerdrop decoder_layerdrop classifier_dropout
-    classif_dropout num_hidden_layers is_decoder force_bos_token_to_be_generated normalize_embedding gradient_checkpointing
-    decoder_vocab_size"""
+HARMLESS = """is_encoder_decoder attention_dropout activation_dropout encoder_layerdrop decoder_layerdrop
+    classifier_dropout classif_dropout num_hidden_layers is_decoder force_bos_token_to_be_generated
+    normalize_embedding gradient_checkpointing decoder_vocab_size"""
 SIDES = {"source": "encoder", "target": "decoder"}
 
 
@@ -100,7 +100,7 @@ def with_head(config: Seq2Seq.Config, **changes: Any) -> Seq2Seq.Config:
 
 
 def _joined(names: str, theirs: str, ours: str) -> list[WeightRule]:
-    return [Joined(tuple(f"{theirs}.{n}_proj.{end}" for n in names), f"{ours}.{end}") for end in ("weight", "bias")]
+    return [JoinedRows(tuple(f"{theirs}.{n}_proj.{end}" for n in names), f"{ours}.{end}") for end in ("weight", "bias")]
 
 
 _BLOCK: list[WeightRule] = [

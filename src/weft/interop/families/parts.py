@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from weft.core import Head, PerToken
 from weft.interop.family import only
-from weft.interop.rules import Joined, SameTensor, Tied, WeightRule
+from weft.interop.rules import JoinedRows, SameTensor, Tied, WeightRule
 from weft.models.outline import outline, own_tensors
 from weft.models.stream import Model
 
@@ -23,7 +23,7 @@ def layer_norm(theirs: str, ours: str, *, offsets: bool = True) -> list[WeightRu
 
 def joined(theirs: tuple[str, ...], ours: str) -> list[WeightRule]:
     """The rules of maps that are one of ours."""
-    return [Joined(tuple(f"{name}.{end}" for name in theirs), f"{ours}.{end}") for end in ("weight", "bias")]
+    return [JoinedRows(tuple(f"{name}.{end}" for name in theirs), f"{ours}.{end}") for end in ("weight", "bias")]
 
 
 def next_word_head(head: Head.Config, theirs: str = "lm_head") -> WeightRule:

@@ -1,8 +1,8 @@
-"""Transformers over patches, as ViT, DeiT and ViT-MAE have them: the same keys of config.json, the same names of weights.
+"""Transformers over patches, as ViT, DeiT and ViT-MAE have them: the same keys of config.json and names of weights.
 
 Their table of places begins with those of the class tokens. Here a class token and its place are one vector, so these
-rows are added to it; written again they are zero, and the numbers that come out are the same. A code that we compute from
-row and column is written as the table of its vectors.
+rows are added to it; written again they are zero, and the numbers that come out are the same. A code that we compute
+from row and column is written as the table of its vectors.
 """
 
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.labels import write_labels
 from weft.interop.picture_rules import Fixed, Folded, Permuted
 from weft.interop.pictures import only_pictures, with_embed, with_stream
-from weft.interop.rules import Joined, SameTensor, WeightRule, layers
+from weft.interop.rules import JoinedRows, SameTensor, WeightRule, layers
 from weft.interop.their_config import TheirConfig
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.image import PatchEmbed
 from weft.models.stream import Model, Stream
 from weft.position import Add, Grid, Place, Sinusoidal
@@ -84,7 +84,7 @@ def pooled(config: Model.Config, there: bool) -> Model.Config:
 
 
 def completed(again: Model.Config, config: Model.Config) -> Model.Config:
-    """What was read of a config.json, with what only the weights tell: a pooler, and places that are stored as a table."""
+    """What was read of a config.json, with what only the weights tell: a pooler, and places stored as a table."""
     place = only_pictures(config).place
     again = pooled(again, config.reader().head is not None)
     return with_embed(again, only_pictures(again).replace(place=place)) if computed(place) else again
@@ -137,17 +137,19 @@ def write_head(stream: Stream.Config) -> dict[str, Any]:
     return {"pooler_act": activation, "pooler_output_size": dense.width or stream.dim}
 
 
-def table(stream: Stream.Config, class_tokens: Sequence[str], *, prefix: str) -> Table:
+def table(stream: Stream.Config, class_tokens: Sequence[str], *, prefix: str) -> WeightTable:
     """A stream with its head: nothing, a layer on the class token, or labels."""
     body = [*patch_rules(stream, *class_tokens), *block_rules(stream.trunk), *layer_norm("layernorm", "trunk.norm")]
     if stream.head is None:
-        return Table(body)
+        return WeightTable(body)
     if isinstance(stream.head, Summary.Config):
-        return Table([*body, *linear("pooler.dense", "head.dense.linear")])
+        return WeightTable([*body, *linear("pooler.dense", "head.dense.linear")])
     if isinstance(stream.head, PerClassToken.Config):
         heads = ("cls_classifier", "distillation_classifier")
-        return Table(body, [rule for i, name in enumerate(heads) for rule in linear(name, f"head.outs.{i}")], prefix)
-    return Table(body, linear("classifier", "head.out"), prefix)
+        return WeightTable(
+            body, [rule for i, name in enumerate(heads) for rule in linear(name, f"head.outs.{i}")], prefix
+        )
+    return WeightTable(body, linear("classifier", "head.out"), prefix)
 
 
 def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[WeightRule]:
@@ -156,7 +158,7 @@ def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[WeightRule]:
     count, theirs = len(class_tokens), "embeddings.patch_embeddings.projection"
     shape = (stream.dim, embed.patch, embed.patch, embed.channels)
     return [
-        Joined(tuple(f"embeddings.{name}" for name in class_tokens), "embed.summary", shape=(count, 1, stream.dim)),
+        JoinedRows(tuple(f"embeddings.{name}" for name in class_tokens), "embed.summary", shape=(count, 1, stream.dim)),
         Permuted(f"{theirs}.weight", "embed.project.weight", shape, (0, 3, 1, 2)),
         SameTensor(f"{theirs}.bias", "embed.project.bias"),
         place_rule("embeddings.position_embeddings", embed.place, "embed.", embed.grid, stream.dim, class_tokens=count),
@@ -166,7 +168,7 @@ def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[WeightRule]:
 def place_rule(
     theirs: str, place: Place.Config | None, ours: str, grid: tuple[int, ...], dim: int, *, class_tokens: int
 ) -> WeightRule:
-    """The table of places, ours under names that begin with `ours`; codes that are computed are written as such a table."""
+    """The table of places, ours under names that begin with `ours`; computed codes are written as such a table."""
     if not computed(place):
         onto = f"{ours}summary" if ours else ""
         return Folded(theirs, f"{ours}place.code.table.weight", class_tokens, onto)
@@ -189,7 +191,7 @@ def block_rules(
     maps = [f"{theirs}{{i}}.{reading}.{name}" for name in ("query", "key", "value")]
     layer = [
         *layer_norm(f"{theirs}{{i}}.layernorm_before", f"{ours}{{i}}.mix_norm"),
-        *(Joined(tuple(f"{name}.{end}" for name in maps), f"{ours}{{i}}.mix.qkv.{end}") for end in ends),
+        *(JoinedRows(tuple(f"{name}.{end}" for name in maps), f"{ours}{{i}}.mix.qkv.{end}") for end in ends),
         *linear(f"{theirs}{{i}}.attention.output.dense", f"{ours}{{i}}.mix.out"),
         *layer_norm(f"{theirs}{{i}}.layernorm_after", f"{ours}{{i}}.transform_norm"),
         *linear(f"{theirs}{{i}}.intermediate.dense", f"{ours}{{i}}.transform.up"),

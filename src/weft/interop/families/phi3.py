@@ -1,11 +1,11 @@
-"""Phi-3 and Phi-4 (Abdin et al., 2024): Llama with joined maps, and with turns for a share of each head in some models."""
+"""Phi-3 and Phi-4 (Abdin et al., 2024): Llama with joined maps; some models turn only a share of each head."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from weft.core import Attention, Block, Gated
 from weft.interop.families.llama import window_for_all
-from weft.interop.families.rotary_decoder import Layer, RotaryDecoder, one_window
+from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, one_window
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig, names
 from weft.models.stream import Model
@@ -31,14 +31,14 @@ class Phi3(RotaryDecoder):
     partial = True
     rope_types = {"default": "default", "longrope": "longrope", "su": "longrope", "yarn": "longrope"}
 
-    def layers(self, given: TheirConfig, depth: int) -> Sequence[Layer]:
+    def layers(self, given: TheirConfig, depth: int) -> Sequence[DecoderLayer]:
         for key in ("attention_bias", "mlp_bias", "lm_head_bias"):
             given.only(key, False)
         for key in ("full_attn_mod", "interpolate_factor"):
             given.only(key, 1)
-        return [Layer(window=window_for_all(given, None))] * depth
+        return [DecoderLayer(window=window_for_all(given, None))] * depth
 
-    def own_keys(self, block: Block.Config, found: Sequence[Layer]) -> dict[str, Any]:
+    def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
         return {"sliding_window": one_window(found)}
 
     def write(self, config: Model.Config) -> dict[str, Any]:

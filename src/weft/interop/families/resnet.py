@@ -13,7 +13,7 @@ from weft.interop.pictures import PictureFamily, as_grid
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, Residual, ResNet
 from weft.modalities.image import PictureEmbed
 from weft.modalities.preparation import Preparation
@@ -77,7 +77,7 @@ class Resnet(PictureFamily):
             **({} if stream.head is None else write_labels(stream.outputs or 0)),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
         net = only(only(stream.embed, ConvEmbed.Config, "embed").net, ResNet.Config, "embed.net")
         body = _convolution("embedder.embedder", "embed.net.stem.0")
@@ -89,9 +89,9 @@ class Resnet(PictureFamily):
                 body += _block_rules(f"encoder.stages.{i}.layers.{j}", f"embed.net.stages.{i}.{j}", net.block, changes)
                 inside = net.block.outside(width)
         if stream.head is None:
-            return Table(body)
+            return WeightTable(body)
         head = [SameTensor(f"classifier.1.{end}", f"head.out.{end}") for end in ("weight", "bias")]
-        return Table(body, head, prefix="resnet.")
+        return WeightTable(body, head, prefix="resnet.")
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         return as_grid(super().values(model, inputs), model, inputs)

@@ -1,6 +1,6 @@
 """Rotary turns as config.json describes them: the base, the share of a head, and the stretch for long texts.
 
-Newer files have one object "rope_parameters"; older ones "rope_theta", with a stretch in "rope_scaling". Both are written.
+Newer files have one object "rope_parameters", older ones "rope_theta" and "rope_scaling". Both are written.
 """
 
 import math
@@ -19,8 +19,7 @@ def read_turn(
 ) -> tuple[Rotary.Config, int]:
     """The turn, and the longest text that it is computed for as theirs computes it: `context` or less.
 
-    `base` is taken where the file names none. Turns of a share of a head are refused where not `partial`. `types` are the
-    names of stretches that a family knows, with what it takes each for.
+    `base` is the default. Turns of a share of a head need `partial`. `types` gives the kind of stretch for each name.
     """
     inner = given.inner("rope_scaling")
     if inner is not None and inner.data:  # where both are there, their library follows this one
@@ -40,14 +39,15 @@ def read_turn(
     if kind == "dynamic":
         inner.number("factor", least=1.0)
         given.remark(
-            f"rope_type dynamic slows turns down in texts of more than {context} tokens; weft never does: keep to that length"
+            f"rope_type dynamic slows turns down in texts of more than {context} tokens; weft never does: keep to "
+            "that length"
         )
         return Rotary.Config(base=base, share=share), context
     stretch = _stretch(kind, inner, learned, context)
     if kind == "longrope" and learned < context:
         given.remark(
-            f"rope_type longrope turns all tokens otherwise in texts of more than {learned} tokens; weft reads texts up to "
-            f"that length, with the turns for them, and writes no others"
+            f"rope_type longrope turns all tokens otherwise in texts of more than {learned} tokens; weft reads texts "
+            f"up to that length, with the turns for them, and writes no others"
         )
         context = learned
     return Rotary.Config(base=base, share=share, stretch=stretch), context

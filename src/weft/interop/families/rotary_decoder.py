@@ -12,9 +12,9 @@ from weft.errors import ConfigError
 from weft.interop.families.parts import next_word_head
 from weft.interop.families.rope import TYPES, read_turn, write_turn
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
-from weft.interop.rules import Ignored, Joined, SameTensor, WeightRule, layers
+from weft.interop.rules import Ignored, JoinedRows, SameTensor, WeightRule, layers
 from weft.interop.their_config import TheirConfig
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream
@@ -24,15 +24,15 @@ LAYER_TYPES = {"full_attention": False, "sliding_attention": True}  # whether th
 
 
 @dataclass(frozen=True)
-class Layer:
-    """What may differ from layer to layer: whether queries and keys are turned, and how many tokens each token reads."""
+class DecoderLayer:
+    """What may differ between layers: whether queries and keys are turned, and how many tokens each token reads."""
 
     turned: bool = True
     window: int | None = None
 
 
 class RotaryDecoder(Family):
-    """A family of such decoders. It adds its own keys of config.json, and says what they are where they are left out."""
+    """A family of such decoders. It adds its own keys of config.json, and says their values where they are left out."""
 
     defaults: ClassVar[Mapping[str, Any]]
     partial: ClassVar[bool] = False  # whether the turned share of a head can be stated
@@ -46,11 +46,11 @@ class RotaryDecoder(Family):
         """Whether the MLPs have offsets."""
         return False
 
-    def layers(self, given: TheirConfig, depth: int) -> Sequence[Layer]:
+    def layers(self, given: TheirConfig, depth: int) -> Sequence[DecoderLayer]:
         """What may differ, for each layer."""
-        return [Layer()] * depth
+        return [DecoderLayer()] * depth
 
-    def own_keys(self, block: Block.Config, found: Sequence[Layer]) -> dict[str, Any]:
+    def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
         """The keys that `attention`, `mlp_offsets` and `layers` read."""
         return {}
 
@@ -118,7 +118,7 @@ class RotaryDecoder(Family):
             **self.own_keys(block, found),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
         block = _first(stream)
         mix, mlp = only(block.mix, Attention.Config, "mix"), only(block.transform, Gated.Config, "transform")
@@ -137,8 +137,8 @@ class RotaryDecoder(Family):
             Ignored("layers.*.self_attn.rotary_emb.inv_freq"),
         ]
         if stream.head is None:
-            return Table(body)
-        return Table(body, [next_word_head(stream.head)], prefix="model.")
+            return WeightTable(body)
+        return WeightTable(body, [next_word_head(stream.head)], prefix="model.")
 
     def attention_rules(self, mix: Attention.Config, sizes: tuple[int, ...]) -> list[WeightRule]:
         """The weights of an attention; `sizes` are the rows of queries, keys and values."""
@@ -146,7 +146,7 @@ class RotaryDecoder(Family):
         rules: list[WeightRule] = []
         for end, inner, last in (("weight", True, True), ("bias", mix.offsets, mix.ends_offset)):
             projections = tuple(f"{theirs}{name}_proj.{end}" for name in "qkv")
-            rules += [Joined(projections, f"{ours}qkv.{end}", sizes)] if inner else []
+            rules += [JoinedRows(projections, f"{ours}qkv.{end}", sizes)] if inner else []
             rules += [SameTensor(f"{theirs}o_proj.{end}", f"{ours}out.{end}")] if last else []
         if mix.qk_norm is not None:
             rules += [SameTensor(f"{theirs}{side}_norm.weight", f"{ours}{side}_norm.gain") for side in "qk"]
@@ -158,7 +158,7 @@ class RotaryDecoder(Family):
         rules: list[WeightRule] = []
         for end in ("weight", "bias") if mlp.offsets else ("weight",):
             both = (f"{theirs}gate_proj.{end}", f"{theirs}up_proj.{end}")
-            rules += [Joined(both, f"{ours}up.{end}"), SameTensor(f"{theirs}down_proj.{end}", f"{ours}down.{end}")]
+            rules += [JoinedRows(both, f"{ours}up.{end}"), SameTensor(f"{theirs}down_proj.{end}", f"{ours}down.{end}")]
         return rules
 
 
@@ -175,13 +175,13 @@ def layer_types(given: TheirConfig, depth: int, windowed: Sequence[bool], window
     return [window if there else None for there in windowed]
 
 
-def type_keys(found: Sequence[Layer]) -> dict[str, Any]:
+def type_keys(found: Sequence[DecoderLayer]) -> dict[str, Any]:
     """The key that `layer_types` reads."""
     full, sliding = LAYER_TYPES
     return {"layer_types": [full if layer.window is None else sliding for layer in found]}
 
 
-def one_window(found: Sequence[Layer]) -> int | None:
+def one_window(found: Sequence[DecoderLayer]) -> int | None:
     """The window of those layers that have one."""
     windows = {layer.window for layer in found} - {None}
     if len(windows) > 1:
@@ -189,18 +189,18 @@ def one_window(found: Sequence[Layer]) -> int | None:
     return next(iter(windows), None)
 
 
-def _for_layer(block: Block.Config, turn: Rotary.Config, layer: Layer) -> Block.Config:
+def _for_layer(block: Block.Config, turn: Rotary.Config, layer: DecoderLayer) -> Block.Config:
     """The block of a layer."""
     mix = only(block.mix, Attention.Config, "mix")
     rules = () if layer.window is None else (Window(radius=layer.window - 1),)
     return block.replace(mix=mix.replace(turn=turn if layer.turned else None, rules=rules))
 
 
-def _layer(block: Block.Config) -> Layer:
+def _layer(block: Block.Config) -> DecoderLayer:
     """What may differ from layer to layer, of one block."""
     mix = only(block.mix, Attention.Config, "mix")
     window = next((rule.radius + 1 for rule in mix.rules if isinstance(rule, Window)), None)
-    return Layer(turned=mix.turn is not None, window=window)
+    return DecoderLayer(turned=mix.turn is not None, window=window)
 
 
 def _first(stream: Stream.Config) -> Block.Config:

@@ -6,7 +6,7 @@ from typing import Any
 from weft.core import Attention, Block, RmsNorm
 from weft.errors import ConfigError
 from weft.interop.families.llama import offset_keys
-from weft.interop.families.rotary_decoder import Layer, RotaryDecoder, layer_types, one_window, type_keys
+from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, layer_types, one_window, type_keys
 from weft.interop.their_config import TheirConfig
 
 
@@ -34,7 +34,7 @@ class SmolLm3(RotaryDecoder):
     def mlp_offsets(self, given: TheirConfig) -> bool:
         return given.truth("mlp_bias", False)
 
-    def layers(self, given: TheirConfig, depth: int) -> Sequence[Layer]:
+    def layers(self, given: TheirConfig, depth: int) -> Sequence[DecoderLayer]:
         every = given.whole("no_rope_layer_interval", 4)
         turned = given.wholes("no_rope_layers", [int((i + 1) % every != 0) for i in range(depth)], least=0)
         if len(turned) < depth:
@@ -43,9 +43,9 @@ class SmolLm3(RotaryDecoder):
         size = given.whole("sliding_window") if given.has("sliding_window") else None
         window = size if given.truth("use_sliding_window", False) else None
         windows = layer_types(given, depth, [window is not None and not turned[i] for i in range(depth)], window)
-        return [Layer(turned=bool(turned[i]), window=windows[i]) for i in range(depth)]
+        return [DecoderLayer(turned=bool(turned[i]), window=windows[i]) for i in range(depth)]
 
-    def own_keys(self, block: Block.Config, found: Sequence[Layer]) -> dict[str, Any]:
+    def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
         window = one_window(found)
         turned = {"no_rope_layers": [int(layer.turned) for layer in found], "no_rope_layer_interval": 4}
         windows = {"use_sliding_window": window is not None, "sliding_window": window, **type_keys(found)}

@@ -13,7 +13,7 @@ from weft.interop.pictures import PictureFamily
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import Ignored, SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.image import PictureEmbed
 from weft.modalities.preparation import Preparation
 from weft.modalities.stages import StagedEmbed
@@ -26,8 +26,8 @@ LABELLED = "SwinForImageClassification"
 class Swin(PictureFamily):
     """SwinForImageClassification and SwinModel (Liu et al., 2021).
 
-    Pictures are those of config.json's image_size, whose stages are whole tiles: elsewhere their library lets tokens read
-    the padding that fills a tile up, and here nothing ever reads padding.
+    Pictures are those of config.json's image_size, whose stages are whole tiles: elsewhere their library lets tokens
+    read the padding that fills a tile up, and here nothing ever reads padding.
     """
 
     name = "swin"
@@ -98,7 +98,7 @@ class Swin(PictureFamily):
             **(write_labels(stream.outputs or 0) if labelled else {}),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream, embed = _parts(config)
         width = stream.dim // 2 ** len(embed.stages)
         shape, projection = (width, embed.patch, embed.patch, embed.channels), "embeddings.patch_embeddings.projection"
@@ -115,7 +115,11 @@ class Swin(PictureFamily):
             body.append(SameTensor(f"{theirs}.downsample.reduction.weight", f"embed.merges.{i}.out.weight"))
         body += _blocks(stream.trunk, f"encoder.layers.{len(embed.stages)}.blocks.", "trunk.blocks.")
         body += layer_norm("layernorm", "trunk.norm")
-        return Table(body, linear("classifier", "head.out"), "swin.") if stream.head and stream.outputs else Table(body)
+        return (
+            WeightTable(body, linear("classifier", "head.out"), "swin.")
+            if stream.head and stream.outputs
+            else WeightTable(body)
+        )
 
 
 def _grids(given: TheirConfig, stages: int) -> tuple[int, list[tuple[int, int]]]:

@@ -10,9 +10,9 @@ from weft.core import Attention, Block, Dot, Gated, Mlp, PerToken, RmsNorm, Trun
 from weft.core.transforms import Transform
 from weft.interop.families import pairs
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
-from weft.interop.rules import Ignored, Joined, SameTensor, Tied, WeightRule, layers
+from weft.interop.rules import Ignored, JoinedRows, SameTensor, Tied, WeightRule, layers
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.text import TextEmbed
 from weft.models.outline import outline
 from weft.models.seq2seq import Seq2Seq
@@ -33,7 +33,8 @@ class T5(Family):
         "vocab_size": 32128, "d_ff": 2048, "num_layers": 6, "num_heads": 8, "feed_forward_proj": "relu"
     }  # fmt: skip
     harmless = names(
-        "classifier_dropout initializer_factor is_encoder_decoder is_decoder dense_act_fn is_gated_act output_past n_positions"
+        "classifier_dropout initializer_factor is_encoder_decoder is_decoder dense_act_fn is_gated_act output_past "
+        "n_positions"
     )
 
     def __init__(self) -> None:
@@ -96,7 +97,7 @@ class T5(Family):
             "tie_word_embeddings": head.tied,
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         pair, own = only(config, Seq2Seq.Config, "the model"), "source.embed.table.weight"
         rules: list[WeightRule] = [SameTensor("shared.weight", own)]
         for side, theirs in pairs.SIDES.items():
@@ -114,7 +115,7 @@ class T5(Family):
             ]
         tied = only(pair.target.head, PerToken.Config, "target.head").tied
         rules.append(Tied("lm_head.weight", own) if tied else SameTensor("lm_head.weight", "target.head.out.weight"))
-        return Table([*rules, Ignored("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight")])
+        return WeightTable([*rules, Ignored("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight")])
 
 
 class Mt5(T5):
@@ -161,14 +162,14 @@ def _trunk(given: TheirConfig, side: Literal["source", "target"], usual: dict[st
 def _block(block: Block.Config) -> list[WeightRule]:
     """The rules of a block: its branches are numbered."""
     rules: list[WeightRule] = [
-        Joined(tuple(f"0.SelfAttention.{name}.weight" for name in "qkv"), "mix.qkv.weight"),
+        JoinedRows(tuple(f"0.SelfAttention.{name}.weight" for name in "qkv"), "mix.qkv.weight"),
         SameTensor("0.SelfAttention.o.weight", "mix.out.weight"),
         SameTensor("0.layer_norm.weight", "mix_norm.gain"),
     ]
     if block.read is not None:
         rules += [
             SameTensor("1.EncDecAttention.q.weight", "read.q.weight"),
-            Joined(("1.EncDecAttention.k.weight", "1.EncDecAttention.v.weight"), "read.kv.weight"),
+            JoinedRows(("1.EncDecAttention.k.weight", "1.EncDecAttention.v.weight"), "read.kv.weight"),
             SameTensor("1.EncDecAttention.o.weight", "read.out.weight"),
             SameTensor("1.layer_norm.weight", "read_norm.gain"),
         ]
@@ -176,7 +177,7 @@ def _block(block: Block.Config) -> list[WeightRule]:
     inner = f"{last}.DenseReluDense."
     up: WeightRule = SameTensor(f"{inner}wi.weight", "transform.up.weight")
     if isinstance(block.transform, Gated.Config):
-        up = Joined((f"{inner}wi_0.weight", f"{inner}wi_1.weight"), "transform.up.weight")
+        up = JoinedRows((f"{inner}wi_0.weight", f"{inner}wi_1.weight"), "transform.up.weight")
     return [
         *rules,
         up,

@@ -14,7 +14,7 @@ from weft.interop.family import Family, only
 from weft.interop.pictures import PictureFamily, seen
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
@@ -70,7 +70,7 @@ class VisionEncoderDecoder(PictureFamily):
             "tie_word_embeddings": False,
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         whole = only(config, Seq2Seq.Config, "the model")
         rules: list[WeightRule] = [
             rule.under("encoder.", "source.") for rule in _eyes(whole.source).table(whole.source).rules
@@ -78,7 +78,7 @@ class VisionEncoderDecoder(PictureFamily):
         rules += [rule.under("decoder.", "target.") for rule in WRITER.table(_target(whole)).rules]
         if whole.bridge is not None:
             rules += [SameTensor(f"enc_to_dec_proj.{end}", f"bridge.{end}") for end in ("weight", "bias")]
-        return Table(rules)
+        return WeightTable(rules)
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         return model(seen(model, inputs["pixel_values"]), Text(inputs["decoder_input_ids"]))

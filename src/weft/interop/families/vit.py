@@ -8,7 +8,7 @@ from weft.interop.families import patches
 from weft.interop.family import only
 from weft.interop.pictures import PictureFamily
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.models.stream import Model, Stream
 
 
@@ -49,6 +49,6 @@ class Vit(PictureFamily):
             **patches.write_head(stream),
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
         return patches.table(stream, ["cls_token"], prefix="vit.")

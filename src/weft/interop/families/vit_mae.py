@@ -1,7 +1,7 @@
 """ViT-MAE: a ViT that sees some patches, and a small decoder that says what the others were.
 
-Their places are fixed sines and cosines, stored as tables with the weights. They are read as tables, so that every number
-stays as it is. The encoder alone computes what a ViT does and is written as one.
+Their places are fixed sines and cosines, stored as tables with the weights. They are read as tables, so that every
+number stays as it is. The encoder alone computes what a ViT does and is written as one.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from weft.interop.pictures import PictureFamily, only_pictures, seen
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig, names
-from weft.interop.weight_table import Table
+from weft.interop.weight_table import WeightTable
 from weft.models.autoencoder import Autoencoder
 from weft.models.stream import Model, Stream
 
@@ -67,12 +67,12 @@ class VitMae(PictureFamily):
             "norm_pix_loss": False,
         }
 
-    def table(self, config: Model.Config) -> Table:
+    def table(self, config: Model.Config) -> WeightTable:
         if isinstance(config, Stream.Config):
             return patches.table(config, ["cls_token"], prefix="vit.")
         whole = only(config, Autoencoder.Config, "the model")
         body = [rule.under("", "encoder.") for rule in patches.table(whole.encoder, ["cls_token"], prefix="").body]
-        return Table(body, _decoder(whole), "vit.", [("decoder_layers.", "decoder_encoder.layer.")])
+        return WeightTable(body, _decoder(whole), "vit.", [("decoder_layers.", "decoder_encoder.layer.")])
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         """`noise` says which patches are seen: those with the least."""

@@ -1,7 +1,7 @@
-"""Models that answer questions about pictures, by name: an encoder of pictures whose trunk reads the question too, and a decoder.
+"""Models that answer questions about pictures, by name: an encoder reads picture and question, a decoder answers.
 
-`swift`, the default, on convolutional features; `transformer`, on patches. Picture and question are one stream, in which all
-tokens read each other (Kim et al., 2021); the decoder reads that stream and writes the answer.
+`swift`, the default, on convolutional features; `transformer`, on patches. Picture and question are one stream, in
+which all tokens read each other (Kim et al., 2021); the decoder reads that stream and writes the answer.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from weft.position import Add, Learned
 
 @dataclass(frozen=True)
 class Words:
-    """The words of questions and answers: tokens that are told apart, and the most of a question."""
+    """The words of questions and answers: the size of the vocabulary, and the most tokens of a question."""
 
     vocab: int
     longest: int

@@ -1,4 +1,4 @@
-"""Models that write about pictures, by name: an encoder of pictures (`CAPTION_ENCODERS`) and a decoder that reads its tokens.
+"""Models that write about pictures, by name: an encoder of pictures (`CAPTION_ENCODERS`), read by a decoder.
 
 `swift`, the default; `transformer`, transformers from pixels to language; `cnn-transformer`, on convolutional features;
 `one-stream`, picture and words in one line; `coca`, which also compares pictures with texts; `cnn-lstm` and

@@ -1,7 +1,7 @@
 """Text encoders by name: `swift`, the default, and `bert`, the paper's. Every token reads every other.
 
-A head says what is wanted of the text: `fill` gives logits over the vocabulary for each token, `tags` gives `outputs` for
-each token, `pooled` gives `outputs` for the whole; None gives none, for those who want the tokens themselves.
+A head says what is wanted of the text: `fill` gives logits over the vocabulary for each token, `tags` gives `outputs`
+for each token, `pooled` gives `outputs` for the whole; None gives none, for those who want the tokens themselves.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Models for fields in space and time: `swift`, whose tokens hold all times of a window, and `atmorep`, with a token for each few."""
+"""Models for fields in space and time: tokens of `swift` hold all times of a window, those of `atmorep` a few."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class FieldSize:
 def swift(
     size: FieldSize, *, layers: int, times: int, wraps: bool, span: int | None = None, dropout: float = 0.0
 ) -> Stream.Config:
-    """Every token holds all times of a window at its place, so there are few of them; normalised queries and keys, squared ReLU."""
+    """Every token holds all times of a window, so there are few of them; normalised queries and keys, squared ReLU."""
     norm = LayerNorm.Config(learned=False)
     mix = Attention.Config(heads=size.heads, qk_norm=norm, score=Dot.Config(temperature=0.9), offsets=False)
     block = Block.Config(
@@ -49,7 +49,7 @@ def swift(
 def atmorep(
     size: FieldSize, *, layers: int, times: int, wraps: bool, span: int | None = None, dropout: float = 0.0
 ) -> Stream.Config:
-    """A token for each small neighbourhood in space and time (Lessig et al., 2023): pre-norm, GELU, one time step unless asked."""
+    """A token for each small place and `span` times (by default 1): pre-norm, GELU (Lessig et al., 2023)."""
     block = Block.Config(
         mix=Attention.Config(heads=size.heads, qk_norm=LayerNorm.Config()), transform=Mlp.Config(), dropout=dropout
     )
@@ -58,7 +58,7 @@ def atmorep(
 
 
 def _near(size: FieldSize) -> Near.Config:
-    """The first head reads the layers and times of its own place, the next ones more and more of the globe, the last all."""
+    """The first head reads the layers and times of its own place, the next more and more of the globe, the last all."""
     return Near.Config(axes=AXES, nearest=NEAREST * size.apart, farthest=1.0)
 
 

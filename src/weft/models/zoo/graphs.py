@@ -39,7 +39,7 @@ PROPAGATION_STEPS, TELEPORT = 10, 0.1  # of appnp, as published
 class Wanted:
     """What a model of graphs is for: the level of its answers and their number, and what its edges have.
 
-    `steps` is the number of kinds of distance that attention to all tells apart; with none, nodes read along edges alone.
+    `steps` is the number of kinds of distance for attention to all nodes; with none, nodes read along edges alone.
     """
 
     level: Level
@@ -64,7 +64,7 @@ def graph_transformer(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, d
 
 
 def gat(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
-    """Attention along edges and a nonlinearity, layer upon layer (Velickovic et al., 2018), with a transformer's scores."""
+    """Attention along edges and a nonlinearity, in layers (Velickovic et al., 2018), with a transformer's scores."""
     block = _token_net(_along(size, wanted), dropout, bent=True)
     return _layered(size, embed, (block,) * size.depth, wanted, dropout)
 
@@ -73,7 +73,7 @@ def gcn(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float 
     """Means over a node and its neighbours in place of attention (Kipf and Welling, 2017).
 
     The first and the last mean have no map: the embedder and the head are theirs, and a product of two maps without a
-    nonlinearity between them learns a few labelled nodes by heart. The last layer's means are the answer's, and not bent.
+    nonlinearity between them learns a few labelled nodes by heart. The last layer's means are the answer's, not bent.
     """
     mean = Average.Config(rules=(Edges(name=EDGES),), weight=WEIGHT if wanted.weighted else None)
     blocks = [

@@ -1,4 +1,4 @@
-"""Models that parse: `next-word` writes the symbols of a tree, `gaps` tags what opens before each word and closes after it."""
+"""Models that parse: `next-word` writes the symbols of a tree; `gaps` tags what opens before, closes after a word."""
 
 from weft.core import Abreast, Block, NeighbourShift
 from weft.modalities.counting import Counted
@@ -16,8 +16,8 @@ def next_word(
 ) -> Seq2Seq.Config:
     """`swift` whose decoder is given the encoding of the next unread word at each step.
 
-    `words` are the ids of the sentence that begin a word after the first, or end the sentence; `leaf` is the symbol that
-    stands for a word in a tree, which is spelt by a vocabulary of `symbols`.
+    `words` are the ids of the sentence that begin a word after the first, or end the sentence; `leaf` is the symbol
+    that stands for a word in a tree, which is spelt by a vocabulary of `symbols`.
     """
     plain = swift(size, vocab=vocab, dropout=dropout)
     source, target = plain.source, plain.target
@@ -36,7 +36,7 @@ def next_word(
 def gaps(size: Size, *, vocab: int, outputs: int, dropout: float = 0.0) -> Stream.Config:
     """An encoder with `outputs` values for each word: logits of what opens before it, and of how much closes after it.
 
-    Half as many words as numbers are dropped in training: a treebank is small, and a tenth of the words of a new sentence may be unknown.
+    A treebank is small, and a tenth of a new sentence's words may be unknown: words are dropped at half of `dropout`.
     """
     config = swift_encoder(size, vocab=vocab, head="tags", outputs=outputs, dropout=dropout)
     assert config.trunk.block is not None

@@ -1,4 +1,4 @@
-"""Coordinate networks by their position code: a place's coordinates in, the values of a field there out. No token reads another.
+"""Coordinate networks by their position code: coordinates in, the values of a field there out. No token reads another.
 
 fourier     sines and cosines of random frequencies, then layers of ReLU (Tancik et al., 2020)
 siren       the coordinates, then layers of sines (Sitzmann et al., 2020)
@@ -24,7 +24,7 @@ TIME_WIDTH, TIME_SCALE = 32, 1.0  # of the code of time beside harmonics, and it
 
 
 @dataclass(frozen=True)
-class FieldSize:
+class CoordinateSize:
     """The sizes of a coordinate network. `features` is the width of a Fourier code, `degree` that of harmonics."""
 
     dim: int
@@ -40,7 +40,7 @@ class FieldSize:
 
 
 def field(
-    size: FieldSize,
+    size: CoordinateSize,
     axes: tuple[str, ...],
     *,
     outputs: int,
@@ -68,7 +68,7 @@ def field(
     )
 
 
-def _code(size: FieldSize, axes: tuple[str, ...], code: CodeName, scale: float) -> tuple[Code.Config, int]:
+def _code(size: CoordinateSize, axes: tuple[str, ...], code: CodeName, scale: float) -> tuple[Code.Config, int]:
     """The position code and its width. On a globe, all but harmonics take the unit vector in place of degrees."""
     globe = {"lat", "lon"} <= set(axes)
     others = tuple(axis for axis in axes if axis not in ("lat", "lon")) if globe else axes

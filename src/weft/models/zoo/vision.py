@@ -1,4 +1,4 @@
-"""Models for pictures by name: `vit`, the paper's; `vit-hybrid`, on the features of a convolutional network; `resnet`."""
+"""Models for pictures by name: `vit`, the paper's; `vit-hybrid`, on convolutional features; `resnet`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -108,14 +108,14 @@ def _transformer(size: VisionSize, embed: PictureEmbed.Config, outputs: int | No
 def mae(
     size: VisionSize, sight: Sight, *, outputs: None = None, dropout: float = 0.0, drop: float = 0.0
 ) -> Stream.Config:
-    """The encoder of a masked autoencoder (He et al., 2022): a ViT whose places are sines and cosines of row and column."""
+    """The encoder of a masked autoencoder (He et al., 2022): a ViT with sines and cosines of row and column."""
     return _sinusoidal(size, sight, dropout, ("row", "column"))
 
 
 def scale_mae(
     size: VisionSize, sight: Sight, *, outputs: None = None, dropout: float = 0.0, drop: float = 0.0
 ) -> Stream.Config:
-    """The same with places on the ground (Reed et al., 2023): a step counts as many metres as it is, whatever the pixels."""
+    """`mae` with places on the ground (Reed et al., 2023): coordinates are in metres, whatever the size of a pixel."""
     return _sinusoidal(size, sight, dropout, ("south", "east"))
 
 

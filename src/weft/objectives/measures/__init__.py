@@ -1,6 +1,6 @@
 """How good predictions are: measures with the intervals they are known within. Knows numbers, refuses to know models.
 
-Of any data:
+Measures of one domain stand in that domain.
 
     classes       accuracy, F1 and confusion of classes; Wilson's interval
     numbers       errors and correlation of predicted numbers
@@ -9,12 +9,4 @@ Of any data:
     ngrams        n-grams of texts, counted and compared
     nearest       the answer of the nearest samples, which a model should beat
     retrieval     how often the right one is among the first k
-
-Of one domain, which nothing above imports:
-
-    texts         tags
-    pairs         translation
-    words         words
-    captions      captions, caption_words, answers, looking
-    fields        field_scores, field_baselines, field_table, gap_baselines, dineof, interpolation
 """

@@ -9,7 +9,7 @@ from weft.objectives.measures.calibration import reliability
 
 
 def wilson(right: int, count: int, z: float = 1.96) -> list[float]:
-    """Where 95 of 100 such accuracies lie (Wilson, 1927)."""
+    """The 95 % interval of an accuracy, [low, high] (Wilson, 1927)."""
     share, spread = right / count, z * z / count
     middle = (share + spread / 2) / (1 + spread)
     half = z * np.sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
@@ -17,7 +17,7 @@ def wilson(right: int, count: int, z: float = 1.96) -> list[float]:
 
 
 def confusion_counts(found: np.ndarray, truth: np.ndarray, classes: int) -> np.ndarray:
-    """counts[true, found]: how often which class was found for which."""
+    """counts[true, found]: how often class `found` was predicted for class `true`."""
     counts = np.zeros((classes, classes), int)
     np.add.at(counts, (truth, found), 1)
     return counts

@@ -1,4 +1,4 @@
-"""The answer of the nearest samples: what a model should beat. Knows places as numbers, and classes or numbers there."""
+"""The answer of the nearest samples: what a model should beat. Knows places, and classes or numbers at them."""
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ def asked_within(asked: int, known: int) -> np.ndarray:
 
 @torch.inference_mode()
 def neighbours(known: np.ndarray, asked: np.ndarray, count: int = NEIGHBOURS) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of the nearest known places for each one asked for, (N, count), and their weights by inverse distance."""
+    """The rows of the nearest known places for each asked place, (N, count), and their weights by inverse distance."""
     base, rows = torch.from_numpy(np.asarray(known, np.float32)), list[Tensor]()
     weights = list[Tensor]()
     count, step = min(count, len(base)), max(1, AT_ONCE // len(base))

@@ -1,4 +1,4 @@
-"""n-grams of texts as numbers: counted, and compared between texts. Knows words, refuses to know what a measure makes of them."""
+"""n-grams of texts as numbers, counted and compared between texts. Knows words; refuses to know measures."""
 
 import hashlib
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ Words = Sequence[str]
 
 @dataclass(frozen=True)
 class Grams:
-    """The different n-grams of one order in some texts: `often` the n-gram `code` stands in `text`, ordered by code and text."""
+    """The different n-grams of one order: `code` stands `often` times in `text`; ordered by code, then text."""
 
     text: np.ndarray
     code: np.ndarray
@@ -29,7 +29,7 @@ def _code(word: str) -> int:
 def count_grams(texts: Sequence[Words]) -> tuple[Grams, ...]:
     """The n-grams of each order.
 
-    An n-gram is known by a hash of 64 bits: among a million different ones, two are taken for one in 1 of 10^7 collections.
+    An n-gram is known by a hash of 64 bits: in 1 of 10^7 collections of a million n-grams two have the same hash.
     """
     lengths = np.array([len(words) for words in texts], np.int64)
     text = np.repeat(np.arange(len(texts)), lengths)
@@ -59,7 +59,7 @@ def places_of(sorted_values: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray,
 
 
 def longest_common(a: Words, b: Words) -> int:
-    """The length of the longest common subsequence of two texts, a word of `b` at a time on the bits of one number (Hyyrö, 2004)."""
+    """The length of the longest common subsequence of two texts, computed on the bits of a number (Hyyrö, 2004)."""
     where: dict[str, int] = {}
     for place, word in enumerate(a):
         where[word] = where.get(word, 0) | 1 << place

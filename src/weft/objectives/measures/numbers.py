@@ -10,8 +10,8 @@ from weft.objectives.measures.resampling import bootstrap
 def number_measures(predicted: np.ndarray, truth: np.ndarray) -> tuple[dict[str, float], dict[str, Any]]:
     """Measures of predicted numbers with their intervals.
 
-    rmse and mae are in the user's unit; r2 is the share of the spread that is explained; pearson and spearman compare the
-    numbers and their order. What is not defined (no spread at all) is NaN.
+    rmse and mae are in the user's unit; r2 is the share of the spread that is explained; pearson and spearman compare
+    the numbers and their order. What is not defined (no spread at all) is NaN.
     """
     predicted, truth = np.asarray(predicted, np.float64), np.asarray(truth, np.float64)
     intervals = bootstrap(len(truth), lambda rows: _measures(predicted[rows], truth[rows]))

@@ -1,4 +1,4 @@
-"""Retrieval: how often the right one is among the first k by similarity, from texts to pictures and back. Knows vectors alone."""
+"""Retrieval: how often the right one is among the first k, from texts to pictures and back. Knows vectors alone."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,8 +14,8 @@ def retrieval_measures(
 ) -> dict[str, float]:
     """Recall at 1, 5 and 10 from texts to pictures, and (`to_text_...`) from pictures to texts.
 
-    `pictures` (B, E) and `texts` (R, E) have length 1; caption r belongs to picture `owner[r]`. A text is answered by every
-    picture that has an equal caption; a picture by each of its captions, and by captions equal to one of them.
+    `pictures` (B, E) and `texts` (R, E) have length 1; caption r belongs to picture `owner[r]`. A text is answered by
+    every picture that has an equal caption; a picture by each of its captions, and by captions equal to one of them.
     Pictures without a caption are candidates, and no queries.
     """
     names: dict[str, int] = {}

@@ -1,8 +1,8 @@
-"""Labels.
+"""Labels of whole samples, whatever is labelled: codecs, and learning, predicting and measuring by them.
 
-classes    ClassCodec
-label      LabelCodec
-labelling  Labels of whole samples, classes or numbers
-numbers    NumberCodec
-several    SeveralCodec
+label      LabelCodec: what every codec of labels can do
+classes    ClassCodec: one class of several
+numbers    NumberCodec: a number in the user's unit
+several    SeveralCodec: any number of labels, each with its own probability
+labelling  what a task with labels does: objective, predictions, measures, mistakes
 """

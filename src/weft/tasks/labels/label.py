@@ -53,6 +53,6 @@ class NamedCodec(LabelCodec):
         return len(self.names)
 
     def ranked(self, shares: Sequence[float], top: int) -> tuple[list[tuple[str, float]], dict[str, float]]:
-        """All labels with their probabilities, the likeliest first, and the `top` likeliest as they are reported; 0 gives all."""
+        """All labels with their probabilities, the likeliest first, and the `top` that are reported; 0 gives all."""
         ranked = sorted(zip(self.names, shares, strict=True), key=lambda pair: -pair[1])
         return ranked, {label: round(p, 6) for label, p in ranked[: top or None]}

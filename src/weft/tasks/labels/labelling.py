@@ -1,4 +1,4 @@
-"""Labels of whole samples, classes or numbers: learned, predicted, measured. Takes a model's values; knows no modality."""
+"""Labels of whole samples, classes or numbers: learned, predicted, measured. Knows a model's values, no modality."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -171,7 +171,7 @@ def measured(
 ) -> Measured:
     """How good a model's values are for samples with these true labels.
 
-    The surest mistakes are listed with the sample's name or excerpt from `names`, under the key `called`: text, picture.
+    The surest mistakes are listed with their names or excerpts from `names`, under the key `called`: text, picture.
     """
     if isinstance(codec, NumberCodec):
         predicted = codec.restored(values[:, 0]).numpy()

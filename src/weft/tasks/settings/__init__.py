@@ -1,4 +1,5 @@
-"""Settings of each task's training, as people give them with `--set name=value`. Numbers and their limits; no torch.
+"""Settings that the trainings of all tasks share, as people give them with `--set name=value`. No torch.
 
-`sized` and `limits` are everybody's; every other file is of one domain.
+sized   size of the model, a start from another run, bad rows
+limits  ranges of settings, and how the user's words become a config
 """

@@ -53,7 +53,7 @@ class RowTraining(SizedTraining):
 
     about: ClassVar[Mapping[str, str]] = {
         **SizedTraining.about,
-        "skip": "bad rows or files that may be left out: a number, or a share below 1; data with more of them is refused",
+        "skip": "bad rows or files that may be left out: a number, or a share below 1; with more, data is refused",
     }
 
     def check(self) -> None:

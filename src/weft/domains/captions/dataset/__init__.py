@@ -1,5 +1,5 @@
-"""Dataset.
+"""Pictures with texts to train on and held out. No torch.
 
-captions   Pictures with sentences about them
-questions  Pictures with questions about them and the answers
+captions   with sentences
+questions  with questions and answers
 """

@@ -58,7 +58,7 @@ class AskedPictures(Reader[PictureData]):
         self, sources: Sequence[str], valid: str | None, asked: QuestionSettings, count: Count | None = None
     ) -> PictureData:
 
-        columns, skip = _columns(asked, firm=True), asked.allowed
+        columns, skip = _columns(asked, strict=True), asked.allowed
         found = read_questions(sources, asked=columns, skip=skip, progress=count) if sources else scenes()
         given = None
         if valid is not None:
@@ -69,9 +69,9 @@ class AskedPictures(Reader[PictureData]):
 
 def measured_questions(sources: Sequence[str], asked: QuestionSettings) -> Album:
     """Questions to be measured on; the columns may be named otherwise than those that were learned from."""
-    found = read_questions(sources, asked=_columns(asked, firm=False), skip=asked.allowed)
+    found = read_questions(sources, asked=_columns(asked, strict=False), skip=asked.allowed)
     return found.held_out or found.train
 
 
-def _columns(asked: QuestionSettings, *, firm: bool) -> Asked:
-    return Asked(asked.picture_column, asked.question_column, asked.answer_column, asked.kind_column, firm)
+def _columns(asked: QuestionSettings, *, strict: bool) -> Asked:
+    return Asked(asked.picture_column, asked.question_column, asked.answer_column, asked.kind_column, strict)

@@ -1,5 +1,5 @@
-"""Encoded.
+"""Texts about pictures as ids and as samples; a picture is read once for several of its texts.
 
-captions   Pictures with captions as ids and as samples
-questions  Pictures with questions and answers as ids and as samples
+captions   sentences
+questions  questions and answers
 """

@@ -111,7 +111,7 @@ class Contexts:
 
 @dataclass(frozen=True)
 class SeenQuestions(SeenPictures):
-    """Pictures with questions as ids. `long` questions were left out because they or their answers do not fit `contexts`."""
+    """Pictures with questions as ids. `long` questions were left out: they or their answers do not fit `contexts`."""
 
     texts: TextCodecs
     questions: ByPicture  # about the pictures to train on
@@ -165,7 +165,8 @@ class SeenQuestions(SeenPictures):
         tokens = sum(len(one.question) for one in asked)
         lines = {
             **super().lines(),
-            "questions": f"{len(asked):,} to train on, {sum(map(len, self.held_questions)):,} held out; the first: {shown}",
+            "questions": f"{len(asked):,} to train on, {sum(map(len, self.held_questions)):,} held out; the first: "
+            f"{shown}",
             "tokens": f"{self.texts.question.in_words()}; {in_short(tokens)} tokens of questions",
         }
         if self.long:
@@ -215,10 +216,10 @@ def whole_questions(
 
 
 def asked_pictures(seen: SeenQuestions, visit: int, *, how: Augment, stride: int, seed: int) -> PictureSource[Answered]:
-    """Pictures with questions. Each visit to a picture draws `visit` of its questions, none twice, and an answer to each.
+    """Pictures with questions. A visit to a picture draws `visit` of its questions, none twice, and an answer to each.
 
-    Where several people answered, an answer is drawn as often as it was given. `stride` is the model's, to which the sides
-    of held-out pictures are rounded.
+    Where several people answered, an answer is drawn as often as it was given. `stride` is the model's, to which the
+    sides of held-out pictures are rounded.
     """
     order, marks = order_of(seen, seed), seen.texts.answer.marks
     mark, widest = augment_key(order), max(map(len, seen.questions))

@@ -1,10 +1,9 @@
-"""Measures.
+"""How good captions and answers are, and whether the model looked.
 
-answering   How well a run answers questions about held-out pictures, written and chosen, and whether it looked at them at all
-answers     How good short answers are
-captioning  How good a run's captions are, and whether it looked
-captions    How good captions are
-known       What a run keeps of its training pictures, to be measured beside later
-looking     Whether a model looked at its pictures
-words       The words of a caption as measures of captions count them
+captioning  a run's captions, beside those of shuffled pictures, the best for all, and the nearest picture's
+captions    CIDEr-D, ROUGE-L and BLEU as pycocoevalcap computes them; words are those it counts
+known       what a run keeps for these baselines: thumbnails with captions (known.safetensors)
+answering   a run's answers, written and chosen, beside guesses
+answers     accuracy as VQA counts it
+looking     a score beside those of baselines that did not look at the picture
 """

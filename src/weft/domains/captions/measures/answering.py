@@ -1,4 +1,4 @@
-"""How well a run answers questions about held-out pictures, written and chosen, and whether it looked at them at all."""
+"""How well a run answers questions about held-out pictures, written and chosen, and whether it looked at them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from weft.training.progress import Progress
 
 
 def answer_measures(writer: AnswerWriter, frames: Frames, album: Album, progress: Progress) -> Measured:
-    """Accuracy of answers that are written and chosen, beside that of answers without a look at the picture; and the loss.
+    """Accuracy of written and of chosen answers, beside that of answers without a look at the picture; and the loss.
 
     A question whose text is beyond the model's context is left out, and counted.
     """
@@ -61,7 +61,7 @@ def _blind(
     questions: Sequence[Question],
     progress: Progress,
 ) -> dict[str, list[str]]:
-    """Answers without a look at the picture, by the names of baselines: written to another picture, where there is one, or guessed."""
+    """Answers without a look at the picture, by baseline: written to another picture, if there is one, or guessed."""
     usual, found = writer.usual, dict[str, list[str]]()
     if len(album) > 1:
         others = another(album.names)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 ENOUGH = 3  # people who agree make an answer right
-NUMBERS = {"none": "0", "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-           "eight": "8", "nine": "9", "ten": "10"}  # fmt: skip
+NUMBERS = {"none": "0", "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
+           "seven": "7", "eight": "8", "nine": "9", "ten": "10"}  # fmt: skip
 ARTICLES = frozenset(("a", "an", "the"))
 MARKS = ';/[]"{}()=+\\_-><@`,?!'
 THOUSANDS = re.compile(r"\d,\d")
@@ -44,7 +44,7 @@ CONTRACTIONS = _contractions()
 
 
 def plain_answer(text: str) -> str:
-    """An answer in lower case, without marks and articles, number words as digits, contractions with their apostrophe."""
+    """An answer in lower case, without marks and articles, numbers as digits, contractions with their apostrophe."""
     text = _trimmed(text)
     joined = THOUSANDS.search(text) is not None
     found = text
@@ -59,9 +59,9 @@ def plain_answer(text: str) -> str:
 def answer_accuracy(found: str, answers: Sequence[str]) -> float:
     """How right an answer is, from 0 to 1.
 
-    With several people's answers: min(people who gave it / 3, 1), averaged over leaving out each of them (of two or three people, all
-    others have to agree). Where all wrote the same, the published evaluation compares answers as they are written, and so does this.
-    With one known answer: right or wrong.
+    With several people's answers: min(people who gave it / 3, 1), averaged over leaving out each of them (of two or
+    three people, all others have to agree). Where all wrote the same, the published evaluation compares answers as they
+    are written, and so does this. With one known answer: right or wrong.
     """
     if len(answers) == 1:
         return float(plain_answer(found) == plain_answer(answers[0]))

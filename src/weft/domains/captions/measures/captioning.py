@@ -1,4 +1,4 @@
-"""How good a run's captions are, and whether it looked: beside shuffled pictures, the best caption for all, and that of the nearest picture."""
+"""How good a run's captions are, beside captions of shuffled pictures, the best for all, and the nearest picture's."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ def _looked(
 
 
 def _inside(writer: PictureWriter, album: Album) -> tuple[dict[str, float], Mapping[str, Any]]:
-    """With true captions: the share of attention inside the regions of words, where the data knows regions and the model has attention."""
+    """With true captions: the share of attention inside the regions of words; nothing without regions or attention."""
     rows = [row for row, regions in enumerate(album.regions) if any(regions)]
     some = album.take(rows if len(rows) <= MOST_LOOKED_AT else spread(rows, MOST_LOOKED_AT))
     try:
@@ -99,7 +99,7 @@ def _inside(writer: PictureWriter, album: Album) -> tuple[dict[str, float], Mapp
 
 
 def _shares(writer: PictureWriter, album: Album) -> list[tuple[float, float]]:
-    """For each word with a region: the share of its attention inside, and of the picture. Of each picture, its first caption."""
+    """For each word with a region, in the first caption of a picture: its share of the attention and of the picture."""
     found = list[tuple[float, float]]()
     tokenizer, opening = writer.caption.tokenizer, writer.marks.written_from
     for (row,), picture in in_batches(writer.run, frames_for(writer.run, album), Progress(quiet=True), at_once=1):

@@ -1,7 +1,7 @@
 """How good captions are: CIDEr-D, ROUGE-L and BLEU-1 to BLEU-4 as pycocoevalcap computes them.
 
-References are counted once; any number of captions for the same pictures can then be scored. Everything is kept for each picture, so
-that means, differences and intervals over pictures follow. Knows words, refuses to know pictures and models.
+References are counted once; any number of captions for the same pictures can then be scored. Everything is kept for
+each picture, so that means, differences and intervals over pictures follow. Knows words, not pictures or models.
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ class _Known:
         return np.sqrt(np.bincount(text, weights**2, texts))
 
     def cosines(self, found: Grams, owner: np.ndarray, pictures: int) -> np.ndarray:
-        """For each reference, the cosine of its weights and its caption's, which count no more often than in the reference."""
+        """For each reference, the cosine of its weights and its caption's, clipped to the counts of the reference."""
         number, known = places_of(self.codes, found.code)
         weight = np.where(known, self.rarity[number] if len(self.codes) else 0.0, self.unseen)
         norm = self._norms(found.text, found.often * weight, pictures)
@@ -136,7 +136,7 @@ class CaptionScorer:
         return self._averaged(cosines, _lengths(words))
 
     def _averaged(self, cosines: Sequence[np.ndarray], lengths: np.ndarray) -> np.ndarray:
-        """The mean over orders and references, less where lengths differ (in pairs of words, as the reference counts)."""
+        """The mean over orders and references, less where lengths differ (in pairs of words, as in pycocoevalcap)."""
         away = np.maximum(lengths - 1, 0)[self.owner] - np.maximum(self.lengths - 1, 0)
         near = np.exp(-(away**2) / (2 * SIGMA**2))
         return 10 * np.bincount(self.owner, np.mean(cosines, 0) * near, len(self.many)) / self.many
@@ -156,7 +156,7 @@ def _lengths(words: Sequence[Words]) -> np.ndarray:
 
 
 def _rouge_l(words: Words, references: Sequence[Words]) -> float:
-    """ROUGE-L (Lin, 2004): the best precision and the best recall over the references, by longest common subsequences."""
+    """ROUGE-L (Lin, 2004): best precision and best recall over the references, by longest common subsequences."""
     words = words or [""]
     common = [(longest_common(one or [""], words), len(one) or 1) for one in references]
     precision, recall = max(n for n, _ in common) / len(words), max(n / length for n, length in common)

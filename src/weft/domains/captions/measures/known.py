@@ -1,6 +1,6 @@
-"""What a run keeps of its training pictures, to be measured beside later: thumbnails with one caption each, and the caption that suits all best.
+"""What a run keeps of its training pictures for baselines: thumbnails with one caption each, and the best for all.
 
-Both are baselines: a model that looks has to beat the caption of the nearest training picture and the best caption for all.
+Both are baselines: a model that looks has to beat the nearest training picture's caption and the best for all.
 """
 
 import json
@@ -51,14 +51,14 @@ class KnownCaptions:
         return known._best(tried, scorer)
 
     def _best(self, tried: np.ndarray, scorer: CaptionScorer) -> Self:
-        """The same with the comparison of thumbnails that finds the best captions for training pictures among the others."""
+        """The same with the comparison of thumbnails that finds the best captions of other training pictures."""
         ways = [type(self)(self.thumbnails, self.captions, self.constant, side, centred)
                 for side in SIDES for centred in (True, False)]  # fmt: skip
         asked = self.thumbnails[tried]
         return max(ways, key=lambda way: scorer.cider_d(way.nearest(asked, without=tried)).mean())
 
     def nearest(self, thumbnails: np.ndarray, *, without: np.ndarray | None = None) -> list[str]:
-        """The caption of the training picture nearest to each thumbnail; `without` is one for each that does not count."""
+        """The caption of the training picture nearest to each thumbnail; `without` has one to ignore for each."""
         known, found = self._compared(self.thumbnails), list[int]()
         for start in range(0, len(thumbnails), AT_ONCE):
             asked = self._compared(thumbnails[start : start + AT_ONCE])

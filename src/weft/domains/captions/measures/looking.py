@@ -1,4 +1,4 @@
-"""Whether a model looked at its pictures: its score beside those of answers that did not. Knows scores, refuses to know pictures.
+"""Whether a model looked at its pictures: its score beside those of answers that did not. Knows scores alone.
 
 A score is given for each example, so that examples are resampled for the model and the baseline together.
 """
@@ -35,7 +35,7 @@ def another(keys: Sequence[str]) -> np.ndarray:
 def beside(
     own: np.ndarray, others: Mapping[str, np.ndarray], owner: np.ndarray | None = None
 ) -> dict[str, dict[str, Any]]:
-    """For each baseline its score, how much better the model is, and the middle 95 % of that over resamples of the examples.
+    """For each baseline its score, how much better the model is, and the 95 % interval of that over resampled examples.
 
     Examples with the same number in `owner`, as the questions about one picture, are drawn together.
     """
@@ -52,7 +52,7 @@ def beside(
 
 
 def in_words(measure: str, what: str, own: float, found: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A line for the model and for each baseline, with how much the model gains; `what` it writes is a caption or an answer."""
+    """A line for the model and for each baseline, with the model's gain; `what` is written: a caption or an answer."""
     lines = [f"did it look? {measure} {own:.3f} with its own pictures"]
     for name, one in found.items():
         low, high = one["interval"] or (one["gain"], one["gain"])

@@ -1,7 +1,7 @@
-"""The words of a caption as measures of captions count them: those of the Penn Treebank, in lower case, without punctuation.
+"""The words of a caption as measures count them: those of the Penn Treebank, in lower case, without punctuation.
 
-Gives what pycocoevalcap's PTBTokenizer gives (Stanford CoreNLP 3.4.1 with -lowerCase, then a list of marks dropped), without Java.
-What it refuses to know: languages other than English, and marks that captions do not have, such as telephone numbers in brackets.
+Gives what pycocoevalcap's PTBTokenizer gives (Stanford CoreNLP 3.4.1 with -lowerCase, then a list of marks dropped),
+without Java. Knows English alone, and no marks that captions do not have, such as telephone numbers in brackets.
 """
 
 import re
@@ -26,7 +26,8 @@ KEPT_WHOLE = (
     r"</?[a-z!][^<>\s]*>"  # marks of markup
     r"|(?:https?|ftp)://[^\s\"<>|]+|www\.[^\s\"<>|]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # addresses
     rf"|[#@]{LETTER}\w*"
-    rf"|{LETTER}+(?:[.!?]{LETTER}{{2,}})+|{LETTER}{{2,}}(?:[.!?]{LETTER}+)+(?!\.)|{LETTER}[!?]{LETTER}+"  # no space behind a mark
+    # no space behind a mark
+    rf"|{LETTER}+(?:[.!?]{LETTER}{{2,}})+|{LETTER}{{2,}}(?:[.!?]{LETTER}+)+(?!\.)|{LETTER}[!?]{LETTER}+"
 )
 APOSTROPHES = (
     rf"'n'|'n(?!\w)|'t(?=(?:is|was)(?!\w))|'(?:em|till?|cause)(?!\w)|'[2-9]0s(?!\w)|ol'(?!\w)|y'(?=all(?!\w))|c'mon(?!\w)"
@@ -53,8 +54,9 @@ SPELLINGS = _spellings()
 JOINED = {"cannot": ("can", "not"), "gonna": ("gon", "na"), "gotta": ("got", "ta"), "lemme": ("lem", "me"),
           "gimme": ("gim", "me"), "wanna": ("wan", "na")}  # fmt: skip
 BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
-TYPED = {"“": '"', "”": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "…": "...", "–": "--", "—": "--", "―": "--", "½": "1/2", "¼": "1/4",
-         "£": "#", "€": "$", "¤": "$", "¢": "cents", "&amp;": "&", "&quot;": '"', "&lt;": "<", "&gt;": ">", "&nbsp;": " "}  # fmt: skip
+TYPED = {"“": '"', "”": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "…": "...", "–": "--", "—": "--", "―": "--",
+         "½": "1/2", "¼": "1/4", "£": "#", "€": "$", "¤": "$", "¢": "cents", "&amp;": "&", "&quot;": '"', "&lt;": "<",
+         "&gt;": ">", "&nbsp;": " "}  # fmt: skip
 UNTYPED = re.compile("|".join(map(re.escape, TYPED)))
 
 

@@ -1,13 +1,15 @@
-"""Reading.
+"""People's pictures with texts become an album. No torch.
 
-caption_tables   Tables that name pictures and say something about each
-captions         Users' pictures with captions, every picture tried before it is relied on
-coco             Captions in the files of public collections
-lookup           Where the pictures are that a table or another file names
-question_tables  Tables that name pictures and ask something about each, with the answers
-questions        Users' pictures with questions about them and the answers, every picture tried before it is relied on
-rows             Rows about pictures that are named, from tables and other files
-sources          Sources of rows about pictures
-stems            Pictures with a text file of the same name each
-vqa              Questions about pictures in the two files of VQA v2
+Every file about pictures becomes rows, which are gathered picture by picture.
+
+captions         read_captions and judge
+questions        read_questions and judge
+sources          which files hold rows, and where the pictures are
+rows             rows gathered picture by picture
+lookup           a picture found by its name or number
+caption_tables   tables with captions
+question_tables  tables with questions and answers
+coco             COCO's JSON, lines of Flickr8k
+vqa              VQA's two files
+stems            dog.jpg beside dog.txt
 """

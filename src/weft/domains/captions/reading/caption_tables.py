@@ -30,11 +30,11 @@ OBJECT = 'write {"file": "…", "caption": "…"} on every line; several caption
 
 
 class Asked(NamedTuple):
-    """The columns asked for by name or number; where they were asked for of other data, they are not `firm`."""
+    """The columns asked for by name or number. Without `strict`, a name that no column has is ignored."""
 
     picture: str | None = None
     caption: str | None = None
-    firm: bool = True
+    strict: bool = True
 
 
 def judge_table(table: Table) -> Judgement:
@@ -116,8 +116,8 @@ def _chosen(table: Table, asked: Asked) -> tuple[int, tuple[int, ...] | None]:
     Without names, all other columns hold captions (None), unless there are numbers among them.
     """
     columns, where = table.columns, table.where(table.line)
-    picture, caption = (name if asked.firm or has_column(columns, name) else None for name in asked[:2])
-    fix = SAY if asked.firm else HEADER
+    picture, caption = (name if asked.strict or has_column(columns, name) else None for name in asked[:2])
+    fix = SAY if asked.strict else HEADER
     if picture is not None:
         place: int | None = asked_column(columns, picture, where)
     else:

@@ -13,7 +13,7 @@ from weft.domains.captions.reading.lookup import Shelves
 from weft.domains.captions.reading.rows import PictureRows, Row
 from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, sorted_out
 from weft.domains.captions.reading.stems import in_place, is_text, stem_of
-from weft.domains.pictures.reading.album import Found
+from weft.domains.pictures.reading.album import FoundPictures
 from weft.domains.pictures.reading.folders import in_folder
 from weft.domains.pictures.reading.trying import names_of, try_all
 from weft.errors import DataError
@@ -42,7 +42,7 @@ def read_captions(
     skip: Skip = None,
     progress: Callable[[int, int], None] | None = None,
     learn: bool = True,
-) -> Found:
+) -> FoundPictures:
     """Find pictures and their captions, and decode every picture once.
 
     `sources` are tables, with the folders and archives of their pictures, or folders and archives whose pictures have
@@ -56,7 +56,7 @@ def read_captions(
         shelves = Shelves(places, more, [table.parent for table in others])
         read = PictureRows(shelves)
         for table in tables:
-            read.add(table, rows_in(table, Asked(picture, caption, firm=learn)))
+            read.add(table, rows_in(table, Asked(picture, caption, strict=learn)))
         found = read.gathered(skip, names_of(sources))
         found.skipped.extend(skipped)
     else:
@@ -89,7 +89,7 @@ def rows_in(path: Path, asked: Asked) -> Iterator[Row | DataError]:
 
 
 def judge(survey: Survey) -> Judgement:
-    """Whether these are tables of captions, alone or with the places of their pictures, or pictures beside text files."""
+    """Whether these are tables of captions, alone or with the places of pictures, or pictures beside text files."""
     tables = [source for source in survey.sources if source.kind == "file"]
     others = [source for source in survey.sources if source not in tables]
     if any(source.kind not in ("folder", "archive") for source in others):

@@ -42,7 +42,7 @@ def is_counted(path: Path) -> bool:
 
 
 def is_named_table(path: Path) -> bool:
-    """Whether a .txt file is a table of captions: its first line names the columns (image,caption), and pictures follow."""
+    """Whether a .txt file is a table of captions: its first line names the columns (image,caption), pictures follow."""
     if ending(path, (".txt",)) is None:
         return False
     first = next((line for _, line in Surveyed(path).lines[:1]), "")

@@ -1,4 +1,4 @@
-"""Where the pictures are that a table or another file names: in folders and archives named beside it, or in the table's own folder."""
+"""Where the pictures are that a file names: in folders and archives named beside it, or in the file's own folder."""
 
 import re
 from collections import defaultdict
@@ -11,7 +11,7 @@ from weft.files.bounds import OUTSIDE, leads_out
 from weft.files.decoding import shown
 from weft.files.pictures.archives import in_archive
 from weft.files.pictures.formats import is_archive
-from weft.files.pictures.locations import FilePlace, Listing, Place, Spotted
+from weft.files.pictures.locations import FilePlace, Listing, PictureLocation, Spotted
 
 NUMBER = re.compile(r"[0-9]{1,18}$")  # at the end of a picture's name, without its ending
 
@@ -34,7 +34,7 @@ class Shelf:
         self.pictures = [picture for source in sources for picture in listing_of(source).pictures]
         self.names: defaultdict[str, list[Spotted]] = defaultdict(list)
         self.stems: defaultdict[str, list[Spotted]] = defaultdict(list)
-        self.numbers: defaultdict[int, list[Place]] = defaultdict(list)
+        self.numbers: defaultdict[int, list[PictureLocation]] = defaultdict(list)
         for picture in self.pictures:
             name = picture.parts[-1]
             stem = PurePosixPath(name).stem
@@ -43,7 +43,7 @@ class Shelf:
             if digits := NUMBER.search(stem):
                 self.numbers[int(digits[0])].append(picture.place)
 
-    def having(self, name: str | int) -> list[Place]:
+    def having(self, name: str | int) -> list[PictureLocation]:
         """Those of this path, else those with which it agrees most; the ending may be left out.
 
         Of a number, those whose names end in it, as in COCO_val2014_000000000042.jpg.
@@ -90,7 +90,7 @@ class Shelves:
         self.whole: dict[Path, Shelf] = {}
         self.taken: set[str] = set()
 
-    def find(self, name: str | int, table: Path) -> Place:
+    def find(self, name: str | int, table: Path) -> PictureLocation:
         """Where a picture is that a file names, or gives the number of."""
         found = self.named.having(name) if self.named.sources else self._beside(name, table.parent)
         if not found:
@@ -112,7 +112,7 @@ class Shelves:
             if picture.place.where not in self.taken:
                 yield "/".join(picture.parts), f"a picture that no row names: no {self.what}"
 
-    def _beside(self, name: str | int, folder: Path) -> list[Place]:
+    def _beside(self, name: str | int, folder: Path) -> list[PictureLocation]:
         """In a folder, else in those that stand in it; of a number, anywhere below it."""
         try:
             if isinstance(name, int):
@@ -140,7 +140,7 @@ class Shelves:
         return ", ".join([*own, *map(shown, (*self.further.sources, *self.folders))])
 
 
-def _distinct(places: list[Place]) -> list[Place]:
+def _distinct(places: list[PictureLocation]) -> list[PictureLocation]:
     """Places without those that are the same file by another path."""
     if len(places) < 2:
         return places

@@ -1,7 +1,7 @@
 """Tables that name pictures and ask something about each, with the answers. Refuses to look for the pictures.
 
-A column is known by its name or by its cells: names of pictures, and texts that end in a question mark; what is left are
-the answers. Several rows may be about one picture, and a question may have several answers: in columns answer_1,
+A column is known by its name or by its cells: names of pictures, and texts that end in a question mark; what is left
+are the answers. Several rows may be about one picture, and a question may have several answers: in columns answer_1,
 answer_2 and so on, in a list of JSON, or in several rows.
 """
 
@@ -36,7 +36,8 @@ from weft.files.survey import NO, Judgement
 from weft.files.tables import Row as Cells
 from weft.files.tables import Table, as_cell, open_table
 
-SAY = "say which columns they are, by name or number: --set picture_column=… --set question_column=… --set answer_column=…"
+COLUMNS = "--set picture_column=… --set question_column=… --set answer_column=…"
+SAY = f"say which columns they are, by name or number: {COLUMNS}"
 HEADER = "give it a header line with the names picture, question and answer; in .json and .jsonl, name the fields so"
 OBJECT = 'write {"picture": "…", "question": "…", "answer": "…"}; several answers are a list'
 MEND = "correct or delete the row"
@@ -44,13 +45,13 @@ INSIDE = "questions"  # the key of a list of questions that have their answers i
 
 
 class Asked(NamedTuple):
-    """The columns asked for by name or number; where they were asked for of other data, they are not `firm`."""
+    """The columns asked for by name or number. Without `strict`, a name that no column has is ignored."""
 
     picture: str | None = None
     question: str | None = None
     answer: str | None = None
     kind: str | None = None
-    firm: bool = True
+    strict: bool = True
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ def _path_of(name: str, table: Path, shelves: Shelves, where: str) -> str:
 
 def _columns(table: Table, asked: Asked) -> Columns:
     """Which column is which: asked for, else by name, else by what it holds."""
-    wanted = [name if asked.firm or has_column(table.columns, name) else None for name in asked[:4]]
+    wanted = [name if asked.strict or has_column(table.columns, name) else None for name in asked[:4]]
     taken: set[int] = set()
 
     def first(role: Role, name: str | None) -> int | None:
@@ -197,7 +198,7 @@ def _needed(table: Table, asked: Asked) -> Columns:
     for role, is_so in missing.items():
         if is_so:
             problem = f"which column holds the {role} is not clear; its columns:{listed(table.columns)}"
-            raise DataError(problem, where=table.where(table.line), fix=SAY if asked.firm else HEADER)
+            raise DataError(problem, where=table.where(table.line), fix=SAY if asked.strict else HEADER)
     return columns
 
 

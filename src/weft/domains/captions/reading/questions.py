@@ -11,7 +11,7 @@ from weft.domains.captions.reading.question_tables import Asked, first_rows, is_
 from weft.domains.captions.reading.rows import PictureRows
 from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, sorted_out
 from weft.domains.captions.reading.vqa import Answers, is_answers, is_questions, question_rows
-from weft.domains.pictures.reading.album import Found
+from weft.domains.pictures.reading.album import FoundPictures
 from weft.domains.pictures.reading.trying import names_of, try_all
 from weft.errors import DataError, listed
 from weft.files.bad_rows import Skip
@@ -23,8 +23,8 @@ from weft.files.tables import is_table
 
 ENDINGS = (*TABLES, *JSON)
 FORMS = (
-    "name a table with pictures, questions and answers, or VQA's two files of questions and of annotations, and the folder "
-    "or archive of the pictures where it is elsewhere"
+    "name a table with pictures, questions and answers, or VQA's two files of questions and of annotations, and the "
+    "folder or archive of the pictures where it is elsewhere"
 )
 
 
@@ -35,7 +35,7 @@ def read_questions(
     asked: Asked = Asked(),
     skip: Skip = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Found:
+) -> FoundPictures:
     """Find pictures and what is asked about them, and decode every picture once.
 
     `sources` are tables, or the files of VQA, with the folders and archives of their pictures; a folder may hold both.

@@ -13,14 +13,14 @@ from weft.errors import DataError
 from weft.files.bad_rows import Reasons, Skip, check_bad
 from weft.files.decoding import shown
 from weft.files.known_roles import picture_name
-from weft.files.pictures.locations import Entry, Gathered, Place
+from weft.files.pictures.locations import Gathered, PictureEntry, PictureLocation
 from weft.files.pictures.regions import Question
 
 LONGEST = 10_000  # characters of a text about a picture
 
 
 class Row(NamedTuple):
-    """A picture by its name, or by its number, with what is said or asked about it, and where in the file this stands."""
+    """A picture by its name or number, with what is said or asked about it, and where in the file this stands."""
 
     at: str
     picture: str | int
@@ -34,7 +34,7 @@ class PictureRows:
     def __init__(self, shelves: Shelves):
         self.shelves = shelves
         self.rows, self.bad = 0, Reasons()
-        self.places: dict[str, tuple[str, Place]] = {}
+        self.places: dict[str, tuple[str, PictureLocation]] = {}
         self.captions: dict[str, dict[str, None]] = {}
         self.questions: dict[str, dict[tuple[str, str | None], list[str]]] = {}
         self.missing: dict[str | int, tuple[str, str]] = {}
@@ -62,7 +62,7 @@ class PictureRows:
         """All of them, unless too many rows are bad; pictures that are missing are bad ones."""
         check_bad(self.bad, self.rows, skip, where, unit="rows")
         entries = [
-            Entry(name, place, captions=tuple(self.captions[key]), questions=self._questions(key))
+            PictureEntry(name, place, captions=tuple(self.captions[key]), questions=self._questions(key))
             for key, (name, place) in self.places.items()
         ]
         return Gathered(entries, [*self.bad, *self.shelves.unnamed()], list(self.missing.values()))

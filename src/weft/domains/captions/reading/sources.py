@@ -1,4 +1,4 @@
-"""Sources of rows about pictures: files that hold the rows, and the places of the pictures. Refuses to know what rows say."""
+"""Sources of rows about pictures: files that hold the rows, and places of pictures. Refuses to know what rows say."""
 
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -31,7 +31,7 @@ class Sources(NamedTuple):
 def sorted_out(
     sources: Sequence[str | Path], endings: tuple[str, ...], within: Callable[[Path], Files], *, fix: str
 ) -> Sources:
-    """Files of rows, known by their endings, and the places of pictures; without files, those that stand `within` folders."""
+    """Files of rows, known by their endings, and places of pictures; without files, those `within` folders."""
     if not sources:
         raise DataError("no data was named", fix=fix)
     found = Sources([], [], [])

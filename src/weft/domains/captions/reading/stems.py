@@ -14,13 +14,13 @@ from weft.files.pictures.locations import NO_PICTURE, Gathered, Spotted
 
 ENDING = ".txt"
 LAYOUT = (
-    "put a text file of the same name beside each picture, as in dog.jpg and dog.txt, one caption a line; or name a table "
-    "of pictures and captions, as in captions.tsv photos/"
+    "put a text file of the same name beside each picture, as in dog.jpg and dog.txt, one caption a line; or name a "
+    "table of pictures and captions, as in captions.tsv photos/"
 )
 
 
 def in_place(source: Path) -> Gathered:
-    """The pictures of a folder or archive that have captions; those without, and captions without a picture, are bad."""
+    """The pictures of a folder or archive with captions; those without, and captions without a picture, are bad."""
     listing = listing_of(source)
     texts = {stem_of(one.parts): one for one in listing.others if is_text(one.parts[-1])}
     if not listing.pictures or not texts:

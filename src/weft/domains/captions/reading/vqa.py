@@ -1,4 +1,4 @@
-"""Questions about pictures in the two files of VQA v2: one of questions, one of answers. Refuses to look for the pictures.
+"""Questions about pictures in VQA v2's two files: one of questions, one of answers. Refuses to look for pictures.
 
     {"questions": [{"question_id": 42000, "image_id": 42, "question": "What is this?"}]}
     {"annotations": [{"question_id": 42000, "image_id": 42, "answer_type": "other", "answers": [{"answer": "dog"}]}]}
@@ -89,7 +89,7 @@ class Answers:
         return found
 
     def left(self) -> Iterator[DataError]:
-        """What is wrong with answers: that they cannot be read, or that nobody asks for them."""
+        """What is wrong with answers: that they cannot be read, or answer no question."""
         yield from self.faults
         for number, found in self.known.items():
             if number not in self.used:

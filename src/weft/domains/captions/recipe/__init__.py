@@ -1,5 +1,5 @@
-"""Recipe.
+"""Models of pictures with texts that suit the data and the budget.
 
-answerers   Models that answer questions about pictures
-captioners  Models that write about pictures
+captioners  models that write captions
+answerers   models that answer questions
 """

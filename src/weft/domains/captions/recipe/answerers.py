@@ -1,4 +1,4 @@
-"""Models that answer questions about pictures: sizes that suit a budget, and the settings that go with them. Pure arithmetic."""
+"""Models that answer questions about pictures: sizes that suit a budget, and their settings. Pure arithmetic."""
 
 import math
 from collections.abc import Mapping
@@ -90,7 +90,7 @@ def answer_cost(encoder: Stream.Config, training: AnswerTraining) -> float:
 
 
 def with_answers(encoder: Stream.Config, name: str, draft: AnswerDraft) -> Seq2Seq.Config:
-    """An encoder of pictures that reads questions too, and a new decoder. One without layers gets some to read them by."""
+    """An encoder of pictures that reads questions too, and a new decoder. An encoder without layers gets some."""
     size = writer_size(encoder, draft.training, draft.encoded.contexts.answer)
     if not encoder.trunk.all_blocks():
         like = VisionSize(dim=encoder.dim, depth=size.depth, heads=size.heads)
@@ -112,7 +112,7 @@ def model_name(request: Request) -> str:
 
 
 def continued_answers(origin: Loaded, drop: float) -> Seq2Seq.Config:
-    """The model of a run that answers already; `drop` is the share of a picture's tokens that are left out in training."""
+    """The model of a run that answers already; `drop` is the share of a picture's tokens left out in training."""
     config = origin.model.config
     assert isinstance(config, Seq2Seq.Config) and isinstance(config.source.embed, PictureTextEmbed.Config)
     embed = config.source.embed

@@ -134,7 +134,7 @@ def caption_cost(
 ) -> float:
     """Floating-point operations to learn from a picture and the captions of one visit.
 
-    A decoder has 16 D^2 weights a layer and those of its output, for each token; in one stream also for each of the picture.
+    A decoder has 16 D^2 weights a layer and those of its output, for each token, and in one stream for each patch.
     """
     size = decoder or writer_size(encoder, training, 1, name)
     layers, output = 16 * size.depth * size.dim**2, size.dim * (training.vocab or USUAL_VOCAB)

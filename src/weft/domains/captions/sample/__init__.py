@@ -1,8 +1,8 @@
-"""Sample.
+"""Scenes: drawn pictures of coloured objects, with texts and the regions that words are about.
 
-album      Scenes as an album
-captions   What is true of a scene in sentences, and the objects that their words are about
-drawing    Scenes
-named      Scenes by name
-questions  Questions about a scene, each with one right answer, balanced so that a model that does not look can only guess
+drawing    the objects and their pixels
+captions   what is true of a scene, in sentences
+questions  questions with one right answer, balanced so that a model that does not look can only guess
+album      scenes as an album
+named      "scene 3": the third held-out picture
 """

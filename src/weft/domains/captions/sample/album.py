@@ -6,7 +6,7 @@ from dataclasses import replace
 from weft.domains.captions.sample.captions import captions_of
 from weft.domains.captions.sample.drawing import KEPT_APART, Scene, drawn_scene, pictures
 from weft.domains.captions.sample.questions import Questioner
-from weft.domains.pictures.reading.album import Album, Found
+from weft.domains.pictures.reading.album import Album, FoundPictures
 from weft.domains.pictures.reading.arrays import album_of
 
 
@@ -33,9 +33,9 @@ def _name(unseen: bool) -> str:
     return "unseen scenes" if unseen else "scenes"
 
 
-def scenes(count: int = 5000, held_out: int = 500, *, seed: int = 1907) -> Found:
-    """Scenes of our own: pictures of 48 x 48 pixels with captions, questions, and the regions that their words are about.
+def scenes(count: int = 5000, held_out: int = 500, *, seed: int = 1907) -> FoundPictures:
+    """Scenes of our own: pictures of 48 x 48 pixels with captions, questions, and the regions their words are about.
 
     Held-out pictures have colours and shapes that are never together in those to learn from.
     """
-    return Found(sample_scenes(count, seed), sample_scenes(held_out, seed, unseen=True) if held_out else None)
+    return FoundPictures(sample_scenes(count, seed), sample_scenes(held_out, seed, unseen=True) if held_out else None)

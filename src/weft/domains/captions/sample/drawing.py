@@ -1,8 +1,8 @@
 """Scenes: pictures of coloured objects, drawn here. Knows objects and pixels; refuses to know sentences.
 
 A picture has nine cells and one to four objects, each within a cell of its own, so that no two overlap. Some colours
-and shapes are kept apart: a picture to learn from never shows them together, and every held-out picture does. Everything
-about a picture depends on the seed, its side (to learn from or held out) and its number alone.
+and shapes are kept apart: a picture to learn from never shows them together, and every held-out picture does.
+Everything about a picture depends on the seed, its side (to learn from or held out) and its number alone.
 """
 
 import random

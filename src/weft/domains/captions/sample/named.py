@@ -1,4 +1,4 @@
-"""Scenes by name: "scene 3" is the third held-out picture of weft's own sample, of which it is known what words are about."""
+"""Scenes by name: "scene 3" is the third held-out picture of weft's own sample, with the regions of its words."""
 
 import re
 from dataclasses import dataclass

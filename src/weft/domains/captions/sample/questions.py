@@ -38,7 +38,7 @@ Asked = tuple[str, tuple[Phrase, ...]]  # the answer to a question, and the phra
 
 @dataclass(frozen=True)
 class Form:
-    """One form of questions: all answers it may have, its wordings, and the questions of this form that a scene allows."""
+    """One form of questions: its possible answers, its wordings, and the questions of this form that a scene allows."""
 
     kind: str
     answers: tuple[str, ...]

@@ -1,15 +1,10 @@
-"""Views.
+"""Where words about a picture looked.
 
-answer_looking   A look at a picture and a question with a run that answers
-answering        What a question looked at in a picture, word by word, and what its answer did
-caption_looking  A look at a picture with a run that writes about pictures
-captioning       Where each word of a caption looked
-inside           Whether words looked at what they are about
-occlusion        Occlusion of pictures with texts
-reading          How much of each patch of a picture a model read for each token that it wrote
-words            Words about a picture
-words_film       Words about a picture as a film
-words_page       Words about a picture as a page that needs nothing else
-words_sheet      Words about a picture on one sheet
-words_view       The views of words about a picture
+caption_looking  a look at a picture: the run's caption or a given one; captioning makes its maps
+answer_looking   a look at a picture and a question; answering makes its maps
+reading          how much of each patch was read for each token (attention)
+occlusion        how much less probable a word becomes when a part is covered
+inside           the share of attention inside the region of a word
+words            PictureWords: for each word its map and region. Drawn by words_sheet (one sheet), words_film (a film),
+                 words_page (a page) and words_view (the views that offer them)
 """

@@ -1,4 +1,4 @@
-"""What a question looked at in a picture, word by word, and what its answer did: in the picture, or in the question's words."""
+"""What the words of a question looked at in a picture, and what the answer looked at: picture or question."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.domains.captions.views.occlusion import covered_sentence, target_score
 from weft.domains.captions.views.reading import patch_grid
-from weft.domains.captions.views.words import By, LookAtWords, PictureWords, Sentence
+from weft.domains.captions.views.words import By, LookAtWords, PictureSentence, PictureWords
 from weft.domains.captions.views.words_view import look_at_words
 from weft.domains.pairs.views.translation import readings_of, seq2seq_readers
 from weft.domains.pictures.views.learned_view import LEARNED, learned_names
@@ -44,7 +44,7 @@ class LookAtAnswer(LookAtWords):
         "question": "what is asked about the picture",
         "answer": "look with this answer instead of the model's own",
         "beam": "beam size of the search for the model's own answer",
-        "over": "picture: what each word read of the picture; question: what each word of the answer read of the question",
+        "over": "picture: what each word read of the picture; question: what the answer read of the question",
         "what": f"{', '.join(LEARNED)} or both: what the picture embedder learned; needs no picture",
     }
 
@@ -62,7 +62,7 @@ class AnsweredPicture:
     """A picture as people see it, a question about it as the model reads it, and an answer, both as ids without marks.
 
     `before` is how many marks stand before the question; the decoder opens with the ids `opening`. `score` and
-    `chance`, its probability, are those of an answer which the model wrote; `regions` are the parts of the picture that words of the question are about.
+    `chance`, its probability, are of an answer that the model wrote; `regions` are what the question's words are about.
     """
 
     pixels: np.ndarray
@@ -109,7 +109,9 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
     By occlusion it is the answer alone: a question is given, and is not more or less probable.
     """
     if by == "occlusion" and not what.ids:
-        return PictureWords(what.pixels, (Sentence.empty("answer"),), what.title, what.score, "occlusion", what.chance)
+        return PictureWords(
+            what.pixels, (PictureSentence.empty("answer"),), what.title, what.score, "occlusion", what.chance
+        )
     if by == "occlusion":
         score = target_score(model, (*what.opening, *what.ids), len(what.opening), _asked(what))
         scores = covered_scores(what.raw.picture, score)
@@ -119,7 +121,7 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
     rows, columns = patch_grid(model, what.raw.picture)
     texts = (("question", what.question, asked, what.regions), ("answer", what.ids, written, ()))
     sentences = [
-        Sentence.of(
+        PictureSentence.of(
             tokenizer, ids, weights[..., grid].reshape(*weights.shape[:3], rows, columns), name=name, regions=regions
         )
         for name, ids, weights, regions in texts
@@ -139,12 +141,12 @@ def _question_view(
         source_spans=tuple(piece_spans(tokenizer, what.question)),
         target_spans=tuple(piece_spans(tokenizer, what.ids)),
     ).by_words(tokenizer.decode(what.question), tokenizer.decode(what.ids))
-    picture = Sentence.of(tokenizer, what.ids, written[..., grid].sum(-1)[..., None, None], name="answer")
+    picture = PictureSentence.of(tokenizer, what.ids, written[..., grid].sum(-1)[..., None, None], name="answer")
     return QuestionView(alignment, picture.maps(choice)[:, 0, 0], what.title, choice)
 
 
 def _read(model: Seq2Seq, what: AnsweredPicture) -> tuple[np.ndarray, np.ndarray, slice, slice]:
-    """(layers, heads, tokens, stream): what tokens of the question read and those of the answer; where grid and question are."""
+    """(layers, heads, tokens, stream) read by the tokens of question and answer; where grid and question are."""
     embed = model.source.embed
     assert isinstance(embed, PictureTextEmbed)
     grid, words = embed.places(what.raw)
@@ -169,7 +171,7 @@ def _asked(what: AnsweredPicture) -> Any:
 class QuestionView(View):
     """How much each word of an answer read of each word of its question. Shows itself in a notebook.
 
-    `picture` (words) is how much each word of the answer read of the whole picture. The rest was read of marks and class tokens.
+    `picture` (words) is how much each word of the answer read of the picture; the rest is marks and class tokens.
     """
 
     def __init__(self, alignment: Alignment, picture: np.ndarray, title: str = "", choice: AttentionChoice = ALL):

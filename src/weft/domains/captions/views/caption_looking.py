@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from weft.domains.captions.sample.named import named_scene, scene_of
-from weft.domains.captions.views.captioning import LookAtCaption, Written, caption_steps, caption_words
+from weft.domains.captions.views.captioning import LookAtCaption, WrittenCaption, caption_steps, caption_words
 from weft.domains.captions.views.words_view import look_at_words
 from weft.domains.captions.writing import Captioning, PictureWriter
 from weft.domains.pictures.given import look_at_picture, one_picture, opened_pictures
@@ -46,7 +46,7 @@ def look_at_caption(run: Loaded, inputs: Sequence[Given], how: LookAtCaption) ->
         ids, score, chance = best.ids, best.score, math.exp(best.log_probability)
     else:
         ids, score, chance = tuple(writer.caption.tokenizer.encode(how.caption).tolist()), None, None
-    what = Written(picture.pixels, read, writer.marks.written_from, ids, name, score, chance=chance)
+    what = WrittenCaption(picture.pixels, read, writer.marks.written_from, ids, name, score, chance=chance)
     if scene is not None:
         what = replace(what, regions=_regions(scene.album, writer.caption.decode(ids).strip()))
     if how.token is not None:

@@ -10,7 +10,7 @@ import torch
 
 from weft.domains.captions.views.occlusion import covered_sentence, target_score
 from weft.domains.captions.views.reading import patch_grid, picture_weights
-from weft.domains.captions.views.words import By, LookAtWords, PictureWords, Sentence
+from weft.domains.captions.views.words import By, LookAtWords, PictureSentence, PictureWords
 from weft.domains.pairs.views.translation import readings_of, seq2seq_readers
 from weft.domains.pictures.views.learned_view import LEARNED, learned_names
 from weft.files.pictures.regions import Region
@@ -42,10 +42,10 @@ class LookAtCaption(LookAtWords):
 
 
 @dataclass(frozen=True)
-class Written:
-    """A picture as people see it and as the model reads it, and a caption as ids behind those that the decoder opens with.
+class WrittenCaption:
+    """A picture as people see it and as the model reads it, and a caption as ids, after those the decoder opens with.
 
-    `score` and `chance`, its probability, are those of a caption which the model wrote; `regions` are the parts of the picture that its words are about.
+    `score` and `chance`, its probability, are of a caption that the model wrote; `regions` are what words are about.
     """
 
     pixels: np.ndarray
@@ -58,7 +58,7 @@ class Written:
     chance: float | None = None
 
 
-def caption_words(model: Seq2Seq, tokenizer: Tokenizer, what: Written, by: By | None = None) -> PictureWords:
+def caption_words(model: Seq2Seq, tokenizer: Tokenizer, what: WrittenCaption, by: By | None = None) -> PictureWords:
     """The words of a caption, with what counted for each: what was read of the picture, or what the word depends on."""
     if by != "occlusion":
         try:
@@ -68,14 +68,14 @@ def caption_words(model: Seq2Seq, tokenizer: Tokenizer, what: Written, by: By | 
             if by is not None:
                 raise
     if not what.ids:
-        return PictureWords(what.pixels, (Sentence.empty(),), what.title, what.score, "occlusion", what.chance)
+        return PictureWords(what.pixels, (PictureSentence.empty(),), what.title, what.score, "occlusion", what.chance)
     score = target_score(model, (*what.opening, *what.ids), len(what.opening))
     scores = covered_scores(what.raw.to(next(model.parameters()).device), score)
     sentence = covered_sentence(tokenizer, what.ids, scores, regions=what.regions)
     return PictureWords(what.pixels, (sentence,), what.title, what.score, "occlusion", what.chance)
 
 
-def caption_steps(model: Seq2Seq, tokenizer: Tokenizer, what: Written, how: LookAtCaption) -> StepView:
+def caption_steps(model: Seq2Seq, tokenizer: Tokenizer, what: WrittenCaption, how: LookAtCaption) -> StepView:
     """One token of a caption or of the picture step by step."""
     written = [*what.opening, *what.ids]
     readings = readings_of(model, what.raw.to(next(model.parameters()).device), written)
@@ -95,9 +95,9 @@ def patch_names(model: Seq2Seq, raw: Picture) -> list[str]:
     return [*first, *(f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns))]
 
 
-def _read(model: Seq2Seq, tokenizer: Tokenizer, what: Written) -> Sentence:
+def _read(model: Seq2Seq, tokenizer: Tokenizer, what: WrittenCaption) -> PictureSentence:
     """The words of a caption, with what was read of the picture before each was written."""
     target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
     weights = picture_weights(model, what.raw, target)[:, :, len(what.opening) - 1 :][:, :, : len(what.ids)]
     spread = weights.reshape(*weights.shape[:3], *patch_grid(model, what.raw))
-    return Sentence.of(tokenizer, what.ids, spread, regions=what.regions)
+    return PictureSentence.of(tokenizer, what.ids, spread, regions=what.regions)

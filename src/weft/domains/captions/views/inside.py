@@ -1,4 +1,4 @@
-"""Whether words looked at what they are about: the share of attention inside the region of a word, beside the region's share of the picture."""
+"""Whether words looked at what they are about: attention inside a word's region, beside its share of the picture."""
 
 from collections.abc import Iterable, Sequence
 
@@ -33,8 +33,8 @@ def words_inside(
 ) -> list[tuple[float, float]]:
     """For each word with a region: the share of its attention inside, and the share of the picture that is inside.
 
-    `weights` (tokens, patches) are those with which each token was predicted; `spans` are its characters in the text. The tokens of a word
-    count alike. A word without weights is left out.
+    `weights` (tokens, patches) are those with which each token was predicted; `spans` are its characters in the text.
+    The tokens of a word count alike. A word without weights is left out.
     """
     boxes: dict[Span, list[Box]] = {}
     for region in regions:
@@ -58,7 +58,7 @@ def attention_inside(
     tokenizer: Tokenizer,
     opening: Sequence[int],
 ) -> list[tuple[float, float]]:
-    """The same for one picture and a true text about it, averaged over layers and heads: what was read when each word was due."""
+    """The same for one picture and a true text about it, averaged over layers and heads, when each word was due."""
     ids = tokenizer.encode(text).tolist()
     first = len(opening) - 1  # what stands here was read to predict the text's first token
     weights = picture_weights(model, picture, [*opening, *ids][:-1]).mean((0, 1))[first : first + len(ids)]

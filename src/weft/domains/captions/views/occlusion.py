@@ -1,4 +1,4 @@
-"""Occlusion of pictures with texts: how far each word of a text becomes less probable when a part of the picture is covered."""
+"""Occlusion of pictures with texts: how much less probable each word becomes when a part of the picture is covered."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.domains.captions.views.words import Sentence, boxes_of, spans_of_stripped
+from weft.domains.captions.views.words import PictureSentence, boxes_of, spans_of_stripped
 from weft.files.pictures.regions import Region
 from weft.inspect.alignment import Alignment, piece_labels, piece_spans
 from weft.inspect.occlusion import Score
@@ -20,7 +20,7 @@ from weft.models.seq2seq import Seq2Seq
 def target_score(
     model: Seq2Seq, target: Sequence[int], opening: int, source: Callable[[Picture], Any] = lambda picture: picture
 ) -> Score:
-    """Scores pictures by a text of ids, of which the first `opening` ones are given; `source` is what the model reads of them."""
+    """Scores pictures by a text of ids, the first `opening` of them given; `source` is what the model reads of them."""
     model.eval()
     device = next(model.parameters()).device
     ids = torch.tensor([list(target)], device=device)
@@ -41,7 +41,7 @@ def covered_sentence(
     *,
     name: str = "caption",
     regions: Sequence[Region] = (),
-) -> Sentence:
+) -> PictureSentence:
     """The words of a text; for each, how far its probability falls when a part is covered, 0 where it does not fall."""
     whole, covered = scores
     rows, columns = covered.shape[:2]
@@ -56,4 +56,4 @@ def covered_sentence(
     chances = np.exp(words.weights[0, 0])
     fall = np.clip(chances[:1] - chances[1:], 0, None).T.reshape(1, 1, -1, rows, columns)
     boxes = tuple(boxes_of(span, regions) for span in spans_of_stripped(text, words.source_spans))
-    return Sentence(text.strip(), words.source, fall, name, boxes)
+    return PictureSentence(text.strip(), words.source, fall, name, boxes)

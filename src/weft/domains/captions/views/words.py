@@ -40,8 +40,8 @@ class LookAtWords(Config):
         "head": "one head, from 1; by default the average of all",
         "word": "one word enlarged, with a panel for each head: the word, or its position from 1",
         "every": "with word: every head of every layer, each in its own panel",
-        "by": "attention: the attention weights for each word; occlusion: which parts make the word less probable when they "
-        "are covered; by default attention, or occlusion where the model has none",
+        "by": "attention: the attention weights for each word; occlusion: which parts make the word less probable when "
+        "they are covered; by default attention, or occlusion where the model has none",
         "token": TOKEN,
         "side": SIDE,
     }
@@ -66,10 +66,10 @@ class LookAtWords(Config):
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """A text and its words; weights[layer, head, word, row, column] is how much a part of the picture counted for a word.
+class PictureSentence:
+    """A text and its words; weights[layer, head, word, row, column]: how much a part of the picture counted for a word.
 
-    `name` says what the text is, as question or answer; `boxes` is for each word the parts of the picture that it is about.
+    `name` says what the text is, as question or answer; `boxes` are the parts of the picture that each word is about.
     """
 
     text: str
@@ -101,7 +101,7 @@ class Sentence:
         *,
         name: str = "caption",
         regions: Sequence[Region] = (),
-    ) -> "Sentence":
+    ) -> "PictureSentence":
         """The words of a text of ids, from weights (layers, heads, tokens, rows, columns) of its tokens."""
         text, grid = tokenizer.decode(ids), weights.shape[3:]
         patches = weights.reshape(*weights.shape[:3], grid[0] * grid[1])
@@ -117,7 +117,7 @@ class Sentence:
         return cls(text.strip(), words.target, spread, name, boxes)
 
     @classmethod
-    def empty(cls, name: str = "caption") -> "Sentence":
+    def empty(cls, name: str = "caption") -> "PictureSentence":
         """A text without words."""
         return cls("", (), np.zeros((1, 1, 0, 1, 1)), name)
 
@@ -147,7 +147,7 @@ class PictureWords:
     """
 
     pixels: np.ndarray  # (height, width, 3 or 1) of 0 to 255
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[PictureSentence, ...]
     title: str = ""
     score: float | None = None
     by: By = "attention"
@@ -159,11 +159,11 @@ class PictureWords:
             raise DataError("expected one text at least", where="words about a picture")
 
     @property
-    def last(self) -> Sentence:
+    def last(self) -> PictureSentence:
         """What the model wrote."""
         return self.sentences[-1]
 
-    def find(self, word: str) -> tuple[Sentence, int]:
+    def find(self, word: str) -> tuple[PictureSentence, int]:
         """A word by its text, or by its place from 1 through all texts: its sentence, and its place in it from 0."""
         places = [(sentence, n) for sentence in self.sentences for n in range(len(sentence.words))]
         if not places:

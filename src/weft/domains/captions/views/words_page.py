@@ -11,7 +11,7 @@ import io
 import numpy as np
 
 from weft.domains.captions.views.inside import Box
-from weft.domains.captions.views.words import PictureWords, Sentence
+from weft.domains.captions.views.words import PictureSentence, PictureWords
 from weft.domains.captions.views.words_sheet import EMPTY, METHOD, facts, in_boxes, percent
 from weft.inspect import maps
 from weft.inspect.figures import coloured, png_of, writable
@@ -95,7 +95,7 @@ def _pictures(pixels: np.ndarray) -> str:
     return f":root{{{sources}}}.photo,.lit{{aspect-ratio:{width}/{height}}}"
 
 
-def _buttons(sentence: Sentence, named: bool) -> str:
+def _buttons(sentence: PictureSentence, named: bool) -> str:
     """The words of a text, each to be pointed at."""
     found = [f"<small>{_escaped(sentence.name)}</small>"] if named else []
     for word, spaced in zip(sentence.words, sentence.spaced(), strict=True):
@@ -103,7 +103,7 @@ def _buttons(sentence: Sentence, named: bool) -> str:
     return f'<p class="text" dir="auto">{"".join(found)}</p>'
 
 
-def _figures(shown: PictureWords, sentence: Sentence, all_maps: np.ndarray) -> list[str]:
+def _figures(shown: PictureWords, sentence: PictureSentence, all_maps: np.ndarray) -> list[str]:
     """For each word the picture in grey under its map, with its box, and what is said of it."""
     found = []
     for word, map, boxes in zip(sentence.words, all_maps, sentence.boxes, strict=True):

@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from weft.domains.captions.views.words import Boxes, By, PictureWords, Sentence, area, inside
+from weft.domains.captions.views.words import Boxes, By, PictureSentence, PictureWords, area, inside
 from weft.inspect import maps
 from weft.inspect.figures import PALE, Format, Sheet, fitted, sheet
 from weft.inspect.views import ALL, AttentionChoice, probability
@@ -112,7 +112,7 @@ def facts(shown: PictureWords, choice: AttentionChoice) -> str:
 def _word(
     on: Sheet,
     shown: PictureWords,
-    word: tuple[Sentence, int, np.ndarray],
+    word: tuple[PictureSentence, int, np.ndarray],
     place: tuple[float, float, float, float],
 ) -> None:
     """One word: its name and number above, its map over the picture in grey, its box, and the share in it."""

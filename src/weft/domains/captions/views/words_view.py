@@ -1,4 +1,4 @@
-"""The views of words about a picture: all of them as a picture, frames, a page, words and plain values; or one in large."""
+"""The views of words about a picture: all as a picture, frames, a page, words and plain values; or one in large."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from weft.domains.captions.views.words import Boxes, LookAtWords, PictureWords, Sentence, area, inside
+from weft.domains.captions.views.words import Boxes, LookAtWords, PictureSentence, PictureWords, area, inside
 from weft.domains.captions.views.words_film import film
 from weft.domains.captions.views.words_page import words_page
 from weft.domains.captions.views.words_sheet import EMPTY, METHOD, draw, in_boxes, percent
@@ -120,7 +120,7 @@ def look_at_words(shown: PictureWords, how: LookAtWords) -> PictureWordsView | O
     return view if how.word is None else OneWordView(view, how.word, every=how.every)
 
 
-def _listed(sentence: Sentence, shown: np.ndarray) -> list[str]:
+def _listed(sentence: PictureSentence, shown: np.ndarray) -> list[str]:
     """A line for each word."""
     width, lines = max((len(word) for word in sentence.words), default=0), []
     for word, map, boxes in zip(sentence.words, shown, sentence.boxes, strict=True):
@@ -131,7 +131,7 @@ def _listed(sentence: Sentence, shown: np.ndarray) -> list[str]:
     return lines
 
 
-def _plain(sentence: Sentence, shown: np.ndarray) -> dict[str, Any]:
+def _plain(sentence: PictureSentence, shown: np.ndarray) -> dict[str, Any]:
     found: dict[str, Any] = {"text": sentence.text, "words": list(sentence.words)}
     found["maps"] = np.round(shown.astype(np.float64), 4).tolist()
     if any(sentence.boxes):

@@ -1,5 +1,5 @@
-"""Codec.
+"""Fields as differences from what is usual.
 
-anomalies    FieldCodec
-first_guess  The first guess of hidden cells, before any model
+anomalies    FieldCodec: (value - climatology) / spread, and back; the climate of every cell is kept in the run folder
+first_guess  the guess of hidden cells before any model: from other times at the place, from places nearby
 """

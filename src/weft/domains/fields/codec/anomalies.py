@@ -1,6 +1,6 @@
 """FieldCodec: fields on a grid become differences from what is usual there, and windows of them get a first guess.
 
-Keeps the climate of every cell in the run folder. Opens no user file; knows no model, no order of samples and no chance.
+Keeps the climate of every cell in the run folder. Opens no user file; knows no model and no order of samples.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class LayerEntry(BaseConfig):
 
 
 class FieldCodec(Codec):
-    """(value - climatology) / spread of the layer, and back. A window has `history` fields and `ahead` more to be predicted."""
+    """(value - climatology) / spread of the layer, and back. A window has `history` fields and `ahead` to predict."""
 
     class Config(Codec.Config):
         """Layers, cells and rhythm of the fields. `scale` is the spread of each layer's anomalies over all cells."""
@@ -101,7 +101,7 @@ class FieldCodec(Codec):
 
     @cached_property
     def surprises(self) -> Float[np.ndarray, "M V Y X"]:
-        """Some of the differences between fields and what the fields before them let expect, with variance 1 at every cell."""
+        """Some differences between fields and their prediction from fields before, with variance 1 at each cell."""
         return self._arrays["surprises"].astype(np.float32)
 
     @cached_property

@@ -1,8 +1,8 @@
 """The first guess of hidden cells, before any model: from the same place at other times, and from places nearby.
 
 In time: the best linear estimate from the nearest known values before and after, given how anomalies of this cell
-correlate over time. With a past alone this is damped anomaly persistence. In space: linearly along rows and columns, the
-nearer known cells counting more, or from ever larger squares where a row and a column know nothing; then smoothed.
+correlate over time. With a past alone this is damped anomaly persistence. In space: linearly along rows and columns,
+the nearer known cells counting more, or from ever larger squares where a row and a column know nothing; then smoothed.
 `Blend` joins both. Knows tensors alone.
 """
 
@@ -47,8 +47,8 @@ def in_time(
 ) -> tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]]:
     """The estimate from the nearest known values before and after, and its variance as a share of the anomalies'.
 
-    `correlation` is that of anomalies 1, 2, ... steps apart. Known cells, and those without a known value at any time, get
-    0 with variance 1. Correlations measured on few values may contradict each other (less than no variance would be
+    `correlation` is that of anomalies 1, 2, ... steps apart. Known cells, and those without a known value at any time,
+    get 0 with variance 1. Correlations measured on few values may contradict each other (less than no variance would be
     left): then the value that correlates more counts alone.
     """
     steps, hidden = anomalies.shape[2], (~known).flatten().nonzero()[:, 0]
@@ -72,7 +72,7 @@ def in_time(
 def _nearest(
     anomalies: Tensor, known: Tensor, time: Tensor, order: range
 ) -> tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]]:
-    """The last known value met on the way through the times, and how many steps ago; infinitely many where there is none."""
+    """The last known value on the way through the times, and how many steps ago; infinitely many without one."""
     value = torch.zeros_like(anomalies[:, :, 0])
     when = torch.full_like(value, float("inf"))
     values, lags = torch.empty_like(anomalies), torch.empty_like(anomalies)
@@ -94,7 +94,7 @@ def _every_lag(correlation: Float[Tensor, "L V Y X"], most: int) -> Float[Tensor
 
 
 def _at_lag(table: Float[Tensor, "M V Y X"], lag: Float[Tensor, "C"], cell: Int[Tensor, "C"]) -> Float[Tensor, "C"]:
-    """The correlation of some cells at distances in time, between two whole steps in proportion; none at an infinite distance."""
+    """The correlation of cells at distances in time, interpolated between whole steps; 0 at an infinite distance."""
     flat, last = table.flatten(), table.shape[0] - 1
     far = lag.isinf()
     lag = lag.clamp(max=last)
@@ -137,7 +137,7 @@ def in_space(
 def _along(
     anomalies: Float[Tensor, "M Y X"], known: Bool[Tensor, "M Y X"], axis: int, *, wraps: bool
 ) -> tuple[Float[Tensor, "M Y X"], Float[Tensor, "M Y X"]]:
-    """Linearly between the nearest known cells on both sides of a line, and how much that tells: 1 / distance, summed."""
+    """Interpolated between the nearest known cells on both sides of a line, and its weight: 1 / distance, summed."""
     size = anomalies.shape[axis]
     if wraps:  # once more on either side
         anomalies, known = torch.cat([anomalies] * 3, axis), torch.cat([known] * 3, axis)
@@ -193,7 +193,7 @@ def first_guess(
     *,
     wraps: bool,
 ) -> tuple[Float[Tensor, "B V T Y X"], Float[Tensor, "B V T Y X"]]:
-    """The guess for all cells and its variance, as a share of the variance of anomalies. Known cells are not looked at."""
+    """The guess for all cells and its variance, as a share of the variance of anomalies. Known cells do not matter."""
     guess, variance = in_time(anomalies, known, time, correlation)
     count = known.sum((3, 4))
     partly = ((count > 0) & (count < known[0, 0, 0].numel())).flatten()  # fields that are known in part

@@ -111,7 +111,7 @@ class Hiding:
         return hidden.repeat(self.patch, 2).repeat(self.patch, 3)[:, :, :high, :wide]
 
     def blocks(self, chance: Chance) -> np.ndarray:
-        """Squares of one size, which may overlap and go round the edge, in all layers of a field alike or in each for itself."""
+        """Squares of one size, which may overlap and go round the edge; the same in all layers or not."""
         layers, times, high, wide = self.shape
         side = min(2 ** (1 + chance.below(LARGEST_BLOCK.bit_length() - 1)), high, wide)
         share = FEWEST_HIDDEN + (MOST_HIDDEN - FEWEST_HIDDEN) * chance.next()

@@ -12,7 +12,7 @@ from weft.domains.fields.codec.first_guess import LEVELS, Blend, in_space, in_ti
 from weft.domains.fields.encoded.hiding import Chance, Hiding
 from weft.domains.fields.encoded.windows import WindowReader
 from weft.domains.fields.reading.climatology import learn, pieces
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.fields.reading.thinned import thinned
 from weft.modalities.climate import Climate
 
@@ -25,7 +25,7 @@ RIDGE = 1e-3  # as a share of the variance of the guesses
 
 
 def learned_codec(
-    stretch: Stretch, history: int, ahead: int, progress: Callable[[int, int], None] | None = None
+    stretch: FieldSpan, history: int, ahead: int, progress: Callable[[int, int], None] | None = None
 ) -> FieldCodec:
     """The codec for fields like these; of very many, it learns from a part."""
     stretch = thinned(stretch, MOST_VALUES)
@@ -51,8 +51,8 @@ def learned_codec(
     return FieldCodec.of(config, climate, learned_blend(stretch, before, climate), surprises)
 
 
-def some_surprises(stretch: Stretch, climate: Climate) -> np.ndarray:
-    """Differences of some fields from damped anomaly persistence, each cell brought to variance 1 (M V Y X); 0 where unknown."""
+def some_surprises(stretch: FieldSpan, climate: Climate) -> np.ndarray:
+    """Differences from damped anomaly persistence, each cell scaled to variance 1 (M V Y X); 0 where unknown."""
     times, found = stretch.fields.times, []
     one = 2 * climate.spread.size
     pairs = np.array([at for a, b in pieces(times, stretch.start, stretch.stop) for at in range(a, b - 1)], np.int64)
@@ -66,7 +66,7 @@ def some_surprises(stretch: Stretch, climate: Climate) -> np.ndarray:
     return surprises / np.where(size > 0, size, 1.0)
 
 
-def learned_blend(stretch: Stretch, codec: FieldCodec, climate: Climate) -> Blend:
+def learned_blend(stretch: FieldSpan, codec: FieldCodec, climate: Climate) -> Blend:
     """The weights of both guesses by least squares, for each layer and distance, on windows with hidden blocks."""
     reader, config = WindowReader(stretch, codec), codec.config
     layers = len(config.layers)
@@ -96,7 +96,7 @@ def learned_blend(stretch: Stretch, codec: FieldCodec, climate: Climate) -> Blen
 
 
 def _solved(products: np.ndarray, sums: np.ndarray, squares: np.ndarray, counts: np.ndarray) -> Blend:
-    """The weights; where there was too little to learn from, those of the next nearer distance, or the guess in time."""
+    """The weights; where there was too little data, those of the next nearer distance, or the guess in time."""
     layers = len(counts)
     blend = Blend.of_time_alone(layers)
     for layer in range(layers):

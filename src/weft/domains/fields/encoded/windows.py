@@ -1,4 +1,4 @@
-"""Windows of fields: the samples of forecast. Fields are read when their windows are asked for, so a store may be larger than memory."""
+"""Windows of fields: the samples of forecast. Fields are read with their windows: a store may be larger than memory."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from weft.batches.samples import Samples
 from weft.domains.fields.codec.anomalies import FieldCodec
 from weft.domains.fields.encoded.hiding import Hiding
 from weft.domains.fields.reading.climatology import pieces
-from weft.domains.fields.reading.grid import Fields, Stretch, Times
+from weft.domains.fields.reading.grid import Fields, FieldSpan, Times
 
 KEPT_BYTES = 64 * 2**20  # of fields that were read, kept as anomalies for the windows to come
 SCORED = 4  # windows in one batch of held-out ones
@@ -55,7 +55,7 @@ class Anomalies:
 class WindowReader:
     """Cuts windows out of a stretch of fields. `ends` are the last fields of their histories."""
 
-    def __init__(self, stretch: Stretch, codec: FieldCodec):
+    def __init__(self, stretch: FieldSpan, codec: FieldCodec):
         self.stretch, self.codec = stretch, codec
         self.anomalies = Anomalies(stretch.fields, codec)
         self.pieces = pieces(stretch.fields.times, 0, stretch.stop)
@@ -106,7 +106,7 @@ class WindowReader:
 
 
 def moments(times: Times, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Season and hour of fields by their number; beyond the first and the last known one they go on by the usual step."""
+    """Season and hour of fields by their number; before the first and after the last they go on by the usual step."""
     inside = at.clip(0, len(times) - 1)
     beyond = (at - inside) * times.step
     hourly = 1.0 if np.ptp(times.hour) or _dated_alone(times) else 0.0
@@ -128,10 +128,10 @@ def _dated_alone(times: Times) -> bool:
 
 
 class FieldWindows:
-    """A `Source` of windows with hidden cells. Each epoch meets every window once; held-out patterns are always the same."""
+    """A `Source` of windows with hidden cells. An epoch meets every window once; held-out patterns never change."""
 
     def __init__(
-        self, train: Stretch, held_out: Stretch, codec: FieldCodec, hiding: Hiding, *, fingerprint: str, seed: int
+        self, train: FieldSpan, held_out: FieldSpan, codec: FieldCodec, hiding: Hiding, *, fingerprint: str, seed: int
     ):
         self.codec, self.hiding, self.fingerprint = codec, hiding, fingerprint
         self.train, self.valid = WindowReader(train, codec), WindowReader(held_out, codec)
@@ -141,7 +141,7 @@ class FieldWindows:
 
     @property
     def per_epoch(self) -> int:
-        """Windows in one round through the fields."""
+        """Windows in one epoch."""
         return self.order.count
 
     def batch(self, indices: np.ndarray) -> FieldSamples:

@@ -1,10 +1,10 @@
-"""Measures.
+"""How good a model of fields is.
 
-baselines      What a model of fields is measured against
-dineof         DINEOF
-gap_baselines  Gaps filled without a model
-interpolation  Fields completed without learning
-model          How good a model of fields is
-scores         How good forecasts of fields are
-table          All baselines of held-out fields at once
+model          forecasts by lead and filled gaps of a model
+scores         rmse, anomaly correlation, CRPS, bias, spread over skill, weighted by area
+table          all baselines at once
+baselines      persistence, climatology and damped anomalies at every lead
+gap_baselines  gaps filled without a model: by interpolation, by dineof, by the climatology
+interpolation  between known cells, and between two times
+dineof         gaps filled by empirical orthogonal functions
 """

@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.domains.fields.measures.scores import FieldScores, Forecast
 from weft.domains.fields.reading.climatology import pieces
-from weft.domains.fields.reading.grid import Grid, Layer, Stretch, Times
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, FieldSpan, Times
 from weft.modalities.climate import Climate
 
 Progress = Callable[[int, int], None]
@@ -30,7 +30,7 @@ class Launch:
         return range(self.first, self.last + 1)
 
 
-def launches(stretch: Stretch, leads: int, history: int = 1, most: int | None = None) -> list[Launch]:
+def launches(stretch: FieldSpan, leads: int, history: int = 1, most: int | None = None) -> list[Launch]:
     """All forecasts that reach a field of the stretch within `leads` steps; at most `most` of them, spread evenly.
 
     A forecast starts before the stretch where its first fields are reached from there, so that every lead is scored on
@@ -69,7 +69,7 @@ def baselines_at(climate: Climate, times: Times, field: np.ndarray, start: int, 
 
 
 def forecast_baselines(
-    stretch: Stretch, climate: Climate, chosen: Sequence[Launch], progress: Progress | None = None
+    stretch: FieldSpan, climate: Climate, chosen: Sequence[Launch], progress: Progress | None = None
 ) -> dict[str, FieldScores]:
     """The scores of all baselines by name, for the launches chosen."""
     fields = stretch.fields
@@ -84,7 +84,7 @@ def forecast_baselines(
     return scores
 
 
-def reached(stretch: Stretch, climate: Climate, launch: Launch) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+def reached(stretch: FieldSpan, climate: Climate, launch: Launch) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Each lead that a launch is scored at, with the true field and the climatology (V Y X)."""
     fields = stretch.fields
     truths = fields.read(launch.start + launch.first, launch.start + launch.last + 1)
@@ -93,15 +93,15 @@ def reached(stretch: Stretch, climate: Climate, launch: Launch) -> Iterator[tupl
         yield lead, truth, climate.mean(fields.times.season[at], fields.times.hour[at])
 
 
-def new_scores(stretch: Stretch) -> FieldScores:
+def new_scores(stretch: FieldSpan) -> FieldScores:
     """Scores for the layers and the grid of some fields, still empty."""
     return FieldScores(stretch.fields.grid.weights, [layer.name for layer in stretch.fields.layers])
 
 
-def scale_of(layers: Sequence[Layer], grid: Grid, climate: Climate) -> np.ndarray:
+def scale_of(layers: Sequence[FieldLayer], grid: FieldGrid, climate: Climate) -> np.ndarray:
     """What the errors of each layer are divided by before they are added up (V).
 
-    1 where all layers have one unit, so that a sum is in this unit; otherwise the usual spread of the layer's anomalies.
+    1 where all layers have one unit, so that a sum is in this unit; else the usual spread of its anomalies.
     """
     if len({layer.units for layer in layers}) == 1:
         return np.ones(len(layers))

@@ -36,8 +36,8 @@ def dineof(
 ) -> Filled:
     """Values (times, cells) whose NaN are filled; cells that are never known stay NaN.
 
-    `weights` (cells) are areas: anomalies are multiplied by their square roots, so that small cells near the poles do not
-    count like large ones. `most` is the largest number of modes that is tried.
+    `weights` (cells) are areas: anomalies are multiplied by their square roots, so that small cells near the poles do
+    not count like large ones. `most` is the largest number of modes that is tried.
     """
     ever = np.isfinite(values).any(0)
     factors = np.sqrt(np.ones(values.shape[1]) if weights is None else weights)[ever]
@@ -56,7 +56,7 @@ def dineof(
 def _modes(
     anomalies: np.ndarray, known: np.ndarray, aside: np.ndarray, most: int, progress: Callable[[int, int], None] | None
 ) -> tuple[int, tuple[float, ...], np.ndarray]:
-    """The number of modes that restores the values set aside best, the errors with 0, 1, 2 … modes, and the best fill."""
+    """The number of modes that restores set-aside values best, the errors with 0, 1, 2 … modes, and the best fill."""
     if not aside.any():
         return 0, (), anomalies
     most = min(most, min(anomalies.shape) - 1)

@@ -12,7 +12,7 @@ from weft.domains.fields.measures.interpolation import between_cells
 from weft.domains.fields.measures.scores import FieldScores, Forecast
 from weft.domains.fields.reading.climatology import blocks
 from weft.domains.fields.reading.gaps import hidden_at
-from weft.domains.fields.reading.grid import Fields, Stretch
+from weft.domains.fields.reading.grid import Fields, FieldSpan
 from weft.modalities.climate import Climate
 
 MOST_VALUES = 4_000_000  # of the matrix that DINEOF decomposes; training times are thinned out to fit
@@ -37,7 +37,7 @@ class GapField:
         return np.where(self.hidden, np.float32(np.nan), self.truth)
 
 
-def gap_fields(stretch: Stretch, most: int = MOST_GAP_FIELDS, seed: int = 0) -> list[GapField]:
+def gap_fields(stretch: FieldSpan, most: int = MOST_GAP_FIELDS, seed: int = 0) -> list[GapField]:
     """Fields of the stretch, spread evenly, with 30 % of their known cells hidden in blocks of 8 × 8."""
     places = np.linspace(stretch.start, stretch.stop - 1, min(most, len(stretch)))
     found = []
@@ -48,13 +48,13 @@ def gap_fields(stretch: Stretch, most: int = MOST_GAP_FIELDS, seed: int = 0) -> 
 
 
 def gap_baselines(
-    stretch: Stretch,
+    stretch: FieldSpan,
     climate: Climate,
     gaps: Sequence[GapField],
-    train: Stretch | None = None,
+    train: FieldSpan | None = None,
     progress: Progress | None = None,
 ) -> dict[str, FieldScores]:
-    """The scores of hidden cells: `climatology`, `interpolation` where SciPy is, `dineof` where there are fields to train on."""
+    """Scores of hidden cells: `climatology`, `interpolation` where SciPy is, `dineof` with training fields."""
     fields = stretch.fields
     usual = np.stack([usual_at(climate, fields, gap.time) for gap in gaps])
     shown = np.stack([gap.shown for gap in gaps])
@@ -76,7 +76,7 @@ def usual_at(climate: Climate, fields: Fields, time: int) -> np.ndarray:
     return climate.mean(fields.times.season[time], fields.times.hour[time])
 
 
-def dineof_filled(train: Stretch, shown: np.ndarray, progress: Progress | None = None) -> np.ndarray:
+def dineof_filled(train: FieldSpan, shown: np.ndarray, progress: Progress | None = None) -> np.ndarray:
     """Fields with gaps (n V Y X), filled together with the training fields.
 
     Layers are decomposed together, each divided by its spread; cells count by their area. Training times are thinned

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Grid
+from weft.domains.fields.reading.grid import FieldGrid
 from weft.errors import WeftError
 
 
-def between_cells(field: np.ndarray, grid: Grid) -> np.ndarray:
+def between_cells(field: np.ndarray, grid: FieldGrid) -> np.ndarray:
     """A field (V Y X) whose NaN are interpolated linearly on triangles between the known cells of their layer.
 
     Around the globe where the grid wraps. Outside the known cells the nearest one is taken; a layer without any stays
@@ -25,7 +25,7 @@ def between_cells(field: np.ndarray, grid: Grid) -> np.ndarray:
     return filled
 
 
-def _triangulated(known: np.ndarray, values: np.ndarray, grid: Grid) -> np.ndarray:
+def _triangulated(known: np.ndarray, values: np.ndarray, grid: FieldGrid) -> np.ndarray:
     """Values (V, unknown cells) from those of the known cells (V, known cells)."""
     try:
         from scipy.interpolate import LinearNDInterpolator

@@ -12,7 +12,7 @@ from weft.domains.fields.measures.scores import FieldScores, Forecast
 from weft.domains.fields.measures.table import Baselines, baselines_of
 from weft.domains.fields.predictor import FieldPredictor
 from weft.domains.fields.reading.gaps import hidden_at
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.fields.views.series import FieldSeries
 from weft.domains.fields.views.sheets import filling_sheet, forecast_sheet
 from weft.domains.fields.views.skill import LayerSkill, skill_chart
@@ -27,7 +27,7 @@ DINEOF_VALUES_A_SECOND = 3e5  # of the matrix that it decomposes: it is left out
 
 
 def measured_model(
-    predictor: FieldPredictor, stretch: Stretch, train: Stretch | None, progress: Progress, seconds: float | None
+    predictor: FieldPredictor, stretch: FieldSpan, train: FieldSpan | None, progress: Progress, seconds: float | None
 ) -> Measured:
     """Scores of forecasts by lead and of filled gaps, with the baselines beside them."""
     codec = predictor.codec
@@ -56,7 +56,7 @@ def measured_model(
 
 
 def forecast_scores(
-    predictor: FieldPredictor, stretch: Stretch, chosen: Sequence[Launch], count: Callable[[int], None]
+    predictor: FieldPredictor, stretch: FieldSpan, chosen: Sequence[Launch], count: Callable[[int], None]
 ) -> FieldScores:
     """The model's scores at all leads of some launches."""
     scores = new_scores(stretch)
@@ -76,7 +76,7 @@ def forecast_scores(
     return scores
 
 
-def gap_scores(predictor: FieldPredictor, stretch: Stretch, gaps: Sequence[GapField]) -> FieldScores:
+def gap_scores(predictor: FieldPredictor, stretch: FieldSpan, gaps: Sequence[GapField]) -> FieldScores:
     """The model's scores on hidden cells; the fields around each have hidden blocks too."""
     scores, climate, times = new_scores(stretch), predictor.codec.climate, stretch.fields.times
     for gap in gaps:
@@ -86,14 +86,14 @@ def gap_scores(predictor: FieldPredictor, stretch: Stretch, gaps: Sequence[GapFi
     return scores
 
 
-def fill_one(predictor: FieldPredictor, stretch: Stretch, at: int) -> Forecast:
+def fill_one(predictor: FieldPredictor, stretch: FieldSpan, at: int) -> Forecast:
     """One field with blocks hidden in it and in all fields around it, filled."""
     fields = stretch.fields
     mean, spread = predictor.fill(stretch, at, lambda time: hidden_at(fields.read(time, time + 1)[0], time))
     return Forecast(mean, spread)
 
 
-def _affordable(predictor: FieldPredictor, stretch: Stretch, seconds: float | None) -> int:
+def _affordable(predictor: FieldPredictor, stretch: FieldSpan, seconds: float | None) -> int:
     """How many forecasts there is time for; half of the time is for gaps and baselines."""
     if seconds is None:
         return MOST_FORECASTS
@@ -105,7 +105,7 @@ def _affordable(predictor: FieldPredictor, stretch: Stretch, seconds: float | No
     return int(min(MOST_FORECASTS, max(FEWEST, 0.5 * seconds / max(each, 1e-6))))
 
 
-def _tables(model: FieldScores, filled: FieldScores, known: Baselines, stretch: Stretch) -> dict[str, Any]:
+def _tables(model: FieldScores, filled: FieldScores, known: Baselines, stretch: FieldSpan) -> dict[str, Any]:
     """All measures by lead and layer, and the ratios to the baselines with their intervals."""
     ratios = {name: model.ratio(other, min(model.leads), known.scale) for name, other in known.forecasts.items()}
     if filled.leads:
@@ -129,7 +129,7 @@ def _plain(table: Any) -> Any:
     return table if np.isfinite(table) else None
 
 
-def _pictures(predictor: FieldPredictor, stretch: Stretch, model: FieldScores, known: Baselines) -> dict[str, bytes]:
+def _pictures(predictor: FieldPredictor, stretch: FieldSpan, model: FieldScores, known: Baselines) -> dict[str, bytes]:
     """Skill by lead; the last whole forecast beside what came; a field with gaps, filled."""
     fields = stretch.fields
     tables = {"weft": model.table(), **{name: one.table() for name, one in known.forecasts.items()}}

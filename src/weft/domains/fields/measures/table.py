@@ -8,7 +8,7 @@ import numpy as np
 from weft.domains.fields.measures.baselines import Launch, forecast_baselines, launches, scale_of
 from weft.domains.fields.measures.gap_baselines import FILLED, GapField, gap_baselines, gap_fields
 from weft.domains.fields.measures.scores import FieldScores
-from weft.domains.fields.reading.grid import Stretch
+from weft.domains.fields.reading.grid import FieldSpan
 from weft.modalities.climate import Climate
 
 MOST_STARTS, MOST_GAP_FIELDS = 365, 24
@@ -43,12 +43,12 @@ class Baselines:
 
 
 def baselines_of(
-    stretch: Stretch,
+    stretch: FieldSpan,
     climate: Climate,
     *,
     leads: int,
     history: int = 1,
-    train: Stretch | None = None,
+    train: FieldSpan | None = None,
     most: tuple[int, int] = (MOST_STARTS, MOST_GAP_FIELDS),
     progress: Callable[[int, int], None] | None = None,
 ) -> Baselines:

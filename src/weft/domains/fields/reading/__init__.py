@@ -1,27 +1,30 @@
-"""Reading.
+"""Fields on a grid, from netCDF and zarr files: where the cells are, when, what is measured there, and the values.
 
-axes         The axes of a file
-calendars    When the fields of a file are
-cells        Places on a grid
-climatology  Learning a Climate from fields, in two passes over the training times, block by block
-contents     One file of fields, understood
-conventions  How a file lays out its fields
-differences  Tables of what differs between two files, or between a file and what a model was trained on
-following    The times that follow the last field of a file
-gaps         Which cells are hidden to measure how gaps are filled
-grid         Grid, Times, Layer and Fields
-hdf5_checks  Whether an HDF5 file (netCDF 4) stays within itself
-joining      Several files as one
-measured     A user's file for a trained model
-opened       Opened files as fields
-opening      Opening files of fields
-probe        Files looked through in a process of their own, so that one which crashes a library ends that process alone
-recognising  Whether files are fields on a grid
-scan         One look through all values of some fields
-scanned      Opening a user's fields
-thinned      Fields thinned out
-units        Units as files write them, in one spelling, so that "m/s" and "m s**-1" are the same
-values       Stored numbers as values
-writing      Writing fields to netCDF files and zarr stores, laid out as the file that they were made from
-zarr_checks  Whether a zarr store is whole and stays within itself
+    find_stores -> check_store -> read_part -> joined -> scan (in a child) -> OpenedFields
+    which files    may it be     axes, times,  several   missing, fillers,    read(start, stop), block by block
+                   opened        variables     as one    infinite, constant
+
+`Fields` always run from north to south, from longitude -180 eastwards and forward in time. `Convention` holds the
+file's own names, order and directions, so that `write_fields` writes the same layout. Nothing outside of a file is
+read: HDF5's external links and virtual datasets, zarr's pickles and links are refused before a library opens them. A
+chunk that a zarr store lacks is named: its cells are missing where the fill value means missing, else the store is
+refused. Values are looked through once in a process of its own, as a damaged file may crash its library. The
+fingerprint does not depend on order, packing or chunks. No torch.
+
+grid         the types: Grid, Times, Layer, Fields (values by time, read when they are asked for)
+climatology  learns what is usual at each cell (a Climate) from the fields to train on
+thinned      blocks of times spread over a long stretch
+gaps         blocks of cells that are hidden to measure how gaps are filled
+cells        coordinates as people write them, and the cells they fall into
+recognising  whether files are fields, by their names
+scanned      open_fields: a user's files, looked through once and then read as they are needed; fingerprint
+opened       OpenedFields: opened files as fields, read block by block
+measured     measured_fields: a file for a trained model, refused where its fields are others
+writing      write_fields: values as a netCDF file or zarr store in the layout of the file they were made from
+following    the times after the last field, in the calendar of its file
+
+joining, contents, axes, calendars, values, units   what a file means: several as one, variables, axes, times, numbers
+opening, hdf5_checks, zarr_checks                   which files a name stands for, and whether they may be opened
+probe, scan                                         one look through all values, in a process of its own
+conventions, differences                            how a file is laid out; how two of them differ
 """

@@ -1,7 +1,7 @@
 """The axes of a file: which dimension is time, level, row or column, and their order in weft's convention.
 
-An axis is known by its CF attributes (`standard_name`, `units`, `axis`), then by its name. Rows go from north to south, columns from
-west to east. Columns round the globe begin at the first longitude from -180; others behind the widest gap between them.
+An axis is known by its CF attributes (`standard_name`, `units`, `axis`), then by its name. Rows go from north to south,
+columns from west to east. Columns round the globe begin at the first longitude from -180; others at their widest gap.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Grid
+from weft.domains.fields.reading.grid import FieldGrid
 from weft.errors import DataError
 
 Role = Literal["time", "level", "latitude", "longitude", "y", "x"]
@@ -70,7 +70,7 @@ class Axis:
 
 
 def taken(values: np.ndarray, take: np.ndarray, axis: int) -> np.ndarray:
-    """Entries along an axis in another order: a view where it is their own or the reverse, two parts where it is rolled."""
+    """Entries along an axis in another order: a view where it is kept or reversed, two parts where it is rolled."""
     steps = np.diff(take)
     jumps = np.flatnonzero(np.abs(steps) != 1)
     runs = np.split(take, jumps + 1)
@@ -129,12 +129,12 @@ def columns(name: str, role: Role, values: np.ndarray, where: str) -> Axis:
     return _round(name, values[:-1] if repeated else values, spacing, repeated=repeated)
 
 
-def grid_of(rows: Axis, columns: Axis) -> Grid:
+def grid_of(rows: Axis, columns: Axis) -> FieldGrid:
     """The cells of rows and columns."""
     surface: Literal["sphere", "plane"] = (
         "sphere" if (rows.role, columns.role) == ("latitude", "longitude") else "plane"
     )
-    return Grid(rows.values, columns.values, surface, wraps=columns.wraps)
+    return FieldGrid(rows.values, columns.values, surface, wraps=columns.wraps)
 
 
 def _round(name: str, values: np.ndarray, spacing: float, *, repeated: bool) -> Axis:

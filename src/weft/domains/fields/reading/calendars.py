@@ -36,7 +36,7 @@ MOST_DAYS = 1e8  # from the origin of a calendar
 
 
 @dataclass(frozen=True)
-class Clock:
+class FileClock:
     """How a file counts time. Without an `origin` it counts steps that have no dates."""
 
     units: str  # as the file writes them; "days since" its origin where it writes no numbers
@@ -56,7 +56,7 @@ class Clock:
             np.asarray(days, np.float64) / self.unit_days + self.first, 8
         )  # what division adds is less than that
 
-    def shifted(self, other: "Clock") -> float:
+    def shifted(self, other: "FileClock") -> float:
         """The days from this clock's origin to the other's."""
         if self.origin is None or other.origin is None:
             return 0.0
@@ -64,7 +64,9 @@ class Clock:
         return gap.days + gap.seconds / 86400 + gap.microseconds / 86400e6
 
 
-def read_clock(name: str, values: np.ndarray, attributes: Mapping[str, Any], where: str) -> tuple[np.ndarray, Clock]:
+def read_clock(
+    name: str, values: np.ndarray, attributes: Mapping[str, Any], where: str
+) -> tuple[np.ndarray, FileClock]:
     """The days of some times after the origin of the file's clock, and the clock."""
     import cftime
 
@@ -74,14 +76,14 @@ def read_clock(name: str, values: np.ndarray, attributes: Mapping[str, Any], whe
         dates = [_parsed(name, value, index, where) for index, value in enumerate(np.atleast_1d(values))]
         days = np.array(cftime.date2num(dates, f"days since {dates[0]:%Y-%m-%d}", calendar), np.float64)
         origin = cftime.num2date(0, f"days since {dates[0]:%Y-%m-%d}", calendar)
-        return days, Clock(f"days since {dates[0]:%Y-%m-%d}", calendar, origin, 1.0, cyclic)
+        return days, FileClock(f"days since {dates[0]:%Y-%m-%d}", calendar, origin, 1.0, cyclic)
     numbers = _numbers(name, values, where)
     match = re.fullmatch(r"(\w+?)s?\s+since\s+(.+)", units, re.IGNORECASE)
     if match is None:
         if name.lower() in ("month", "months") and numbers.min() >= 1 and numbers.max() <= 12:
             origin = cftime.datetime(1, 1, 1, calendar="360_day")
-            return (numbers - 0.5) * 30, Clock(units, "360_day", origin, 30.0, True, 0.5)
-        return numbers, Clock(units, "", None, 1.0, cyclic)
+            return (numbers - 0.5) * 30, FileClock(units, "360_day", origin, 30.0, True, 0.5)
+        return numbers, FileClock(units, "", None, 1.0, cyclic)
     if calendar == "standard" and re.match(r"0+-", match[2]):
         calendar = "proleptic_gregorian"  # a mean year that is dated 0, which the standard calendar does not have
     unit, origin = match[1].lower(), _origin(match[2], calendar, f"{where}, units of {name}")
@@ -89,15 +91,15 @@ def read_clock(name: str, values: np.ndarray, attributes: Mapping[str, Any], whe
     if unit in ("month", "year"):
         months = numbers * (12 if unit == "year" else 1)
         _within(name, months * 30, where)
-        return np.array([months_after(origin, count) for count in months]), Clock(
+        return np.array([months_after(origin, count) for count in months]), FileClock(
             written, calendar, origin, 1.0, cyclic
         )
     if unit not in UNIT_DAYS:
         raise DataError(f"times are counted in {match[1]!r}", where=where, fix=f"known units: {', '.join(UNIT_DAYS)}")
-    return _within(name, numbers * UNIT_DAYS[unit], where), Clock(units, calendar, origin, UNIT_DAYS[unit], cyclic)
+    return _within(name, numbers * UNIT_DAYS[unit], where), FileClock(units, calendar, origin, UNIT_DAYS[unit], cyclic)
 
 
-def times_of(days: np.ndarray, clock: Clock) -> Times:
+def times_of(days: np.ndarray, clock: FileClock) -> Times:
     """Times that ascend, with their seasons, hours, labels and gaps."""
     step, pieces = _steps(days)
     if clock.origin is None:

@@ -1,11 +1,11 @@
-"""Places on a grid: coordinates as people write them, the cell they fall into, how far apart places are. Needs no torch."""
+"""Places on a grid: coordinates as people write them, the cell they fall into, distances. Needs no torch."""
 
 import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Grid
+from weft.domains.fields.reading.grid import FieldGrid
 from weft.errors import ConfigError, harmless
 
 EARTH_RADIUS_KM = 6371.0
@@ -14,7 +14,7 @@ COORDINATE = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*°?\s*(
 
 
 @dataclass(frozen=True)
-class Place:
+class GridPoint:
     """A point of a grid: the row and column of its cell, and its own coordinates as the grid counts them."""
 
     row: int
@@ -24,7 +24,7 @@ class Place:
     words: str  # as people read it: 48.2°N 16.4°E
 
 
-def find_place(text: str, grid: Grid) -> Place:
+def find_place(text: str, grid: FieldGrid) -> GridPoint:
     """The place that `latitude,longitude` names: 48.2,16.4 or 48.2N,16.4E or -33.9,151.2; on a plane `y,x`.
 
     Refused where it is no pair of numbers, or lies outside the grid by more than half a cell.
@@ -39,7 +39,7 @@ def find_place(text: str, grid: Grid) -> Place:
         beyond_pole = name == "y" and grid.surface == "sphere" and _reaches_pole(value, coordinates)
         if not (low <= value <= high or beyond_pole or (name == "x" and grid.wraps)):
             raise ConfigError(f"{point_words(y, x, grid)} lies outside the grid", where="at", fix=_range(grid))
-    return Place(_nearest(y, grid.y), _nearest_column(x, grid), y, x, point_words(y, x, grid))
+    return GridPoint(_nearest(y, grid.y), _nearest_column(x, grid), y, x, point_words(y, x, grid))
 
 
 def _coordinates(text: str, *, sphere: bool) -> tuple[float, float]:
@@ -63,7 +63,7 @@ def _coordinates(text: str, *, sphere: bool) -> tuple[float, float]:
     return (second, first) if east[0] or north[1] else (first, second)
 
 
-def _turned(longitude: float, grid: Grid) -> float:
+def _turned(longitude: float, grid: FieldGrid) -> float:
     """The same longitude by whole turns, in the turn that lies nearest to the middle of the grid."""
     middle = (grid.x[0] + grid.x[-1]) / 2
     return float(longitude - 360 * np.round((longitude - middle) / 360))
@@ -95,12 +95,12 @@ def _nearest(value: float, coordinates: np.ndarray) -> int:
     return int(np.abs(coordinates - value).argmin())
 
 
-def _nearest_column(x: float, grid: Grid) -> int:
+def _nearest_column(x: float, grid: FieldGrid) -> int:
     apart = np.abs(grid.x - x)
     return int((np.minimum(apart, 360 - apart) if grid.wraps and grid.surface == "sphere" else apart).argmin())
 
 
-def _range(grid: Grid) -> str:
+def _range(grid: FieldGrid) -> str:
     """What the grid covers, for a message."""
     if grid.surface == "plane":
         return (
@@ -123,12 +123,12 @@ def longitude_words(longitude: float) -> str:
     return f"{abs(longitude):g}°{'' if longitude in (0, 180, -180) else 'E' if longitude > 0 else 'W'}"
 
 
-def point_words(y: float, x: float, grid: Grid) -> str:
+def point_words(y: float, x: float, grid: FieldGrid) -> str:
     """A point as people read it: by latitude and longitude, or by y and x on a plane."""
     return f"{latitude_words(y)} {longitude_words(x)}" if grid.surface == "sphere" else f"y {y:.4g}, x {x:.4g}"
 
 
-def distances(place: Place, y: np.ndarray, x: np.ndarray, grid: Grid) -> np.ndarray:
+def distances(place: GridPoint, y: np.ndarray, x: np.ndarray, grid: FieldGrid) -> np.ndarray:
     """How far each point is from a place: along the sphere in kilometres; on a plane in the grid's own units."""
     if grid.surface == "plane":
         return np.hypot(y - place.y, x - place.x)
@@ -137,7 +137,7 @@ def distances(place: Place, y: np.ndarray, x: np.ndarray, grid: Grid) -> np.ndar
     return 2 * EARTH_RADIUS_KM * np.arcsin(np.sqrt(half.clip(0, 1)))
 
 
-def direction(place: Place, y: float, x: float, grid: Grid) -> str:
+def direction(place: GridPoint, y: float, x: float, grid: FieldGrid) -> str:
     """Where a point lies on the map as seen from a place, to one of eight winds; around the sphere the shorter way."""
     east, north = x - place.x, y - place.y
     if grid.surface == "sphere":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Fields, Stretch, Times
+from weft.domains.fields.reading.grid import Fields, FieldSpan, Times
 from weft.errors import DataError
 from weft.modalities.climate import ANNUAL, COLUMNS, DIURNAL, Climate, season_bin, waves
 
@@ -24,7 +24,7 @@ LEAST_SPREAD = 1e-3  # of a cell, as a share of its layer's
 Progress = Callable[[int, int], None]
 
 
-def learn(stretch: Stretch, lags: int = 6, progress: Progress | None = None) -> Climate:
+def learn(stretch: FieldSpan, lags: int = 6, progress: Progress | None = None) -> Climate:
     """The climate of the fields to train on: means by season and hour, spreads, correlations at 1..lags steps."""
     fields, total = stretch.fields, 2 * len(stretch)
     if not len(stretch):
@@ -79,7 +79,7 @@ def useful_columns(times: Times, start: int, stop: int) -> np.ndarray:
 class MeanSums:
     """Sums for the means of every cell: normal equations of the waves, and totals by part of the year."""
 
-    def __init__(self, stretch: Stretch):
+    def __init__(self, stretch: FieldSpan):
         times = stretch.fields.times
         chosen = slice(stretch.start, stretch.stop)
         self.times, self.shape = times, (len(stretch.fields.layers), *stretch.fields.grid.shape)
@@ -121,7 +121,7 @@ class MeanSums:
             self.counts[which] += known[row]
 
     def harmonics(self) -> np.ndarray:
-        """The waves of every cell (K cells) by least squares; the plain mean where a cell has few values, NaN at none."""
+        """The waves of every cell (K cells) by least squares; the mean of a cell with few values, NaN without any."""
         with np.errstate(invalid="ignore", divide="ignore"):
             plain = self.right[0] / self.count  # the first wave is 1
         wide = len(self.columns)

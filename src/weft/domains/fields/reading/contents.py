@@ -1,6 +1,6 @@
 """One file of fields, understood: its axes, times and variables. Reads coordinates and attributes, no fields.
 
-A variable is used where it has a time axis, rows and columns, and beside them at most levels; what is left out is listed with the reason.
+A variable is used where it has time, rows, columns and at most levels besides; others are listed with the reason.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.domains.fields.reading.axes import COLUMNS, ROWS, Axis, Role, columns, role_of, rows
-from weft.domains.fields.reading.calendars import Clock, read_clock
-from weft.domains.fields.reading.grid import Layer
+from weft.domains.fields.reading.calendars import FileClock, read_clock
+from weft.domains.fields.reading.grid import FieldLayer
 from weft.domains.fields.reading.opening import damaged
 from weft.domains.fields.reading.values import Packing, packing_of
 from weft.errors import DataError, nearest
@@ -42,7 +42,7 @@ class Variable:
     roles: tuple[Role | None, ...]
     packing: Packing
     attributes: Mapping[str, Any]
-    layers: tuple[Layer, ...]
+    layers: tuple[FieldLayer, ...]
     chunk: int  # times in a chunk of the file
 
     def dim(self, *roles: Role) -> str:
@@ -51,7 +51,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Part:
+class FileContents:
     """One file: its variables on one grid at some times, in the file's order."""
 
     path: Path
@@ -59,18 +59,18 @@ class Part:
     rows: Axis
     columns: Axis
     days: np.ndarray
-    clock: Clock
+    clock: FileClock
     skipped: tuple[tuple[str, str], ...]
     coordinates: Mapping[str, Coordinate]  # of the dimensions in use, where the file has any
     attributes: Mapping[str, Any]
 
     @property
-    def layers(self) -> tuple[Layer, ...]:
+    def layers(self) -> tuple[FieldLayer, ...]:
         """One for each variable, or for each of its levels."""
         return tuple(layer for variable in self.variables for layer in variable.layers)
 
 
-def read_part(path: Path, dataset: "xr.Dataset", asked: Sequence[str] = ()) -> Part:
+def read_part(path: Path, dataset: "xr.Dataset", asked: Sequence[str] = ()) -> FileContents:
     """What a file holds; of its variables those that are `asked` for, else all that are fields."""
     where, file = shown(path), _File(path, dataset)
     unknown = [name for name in asked if name not in dataset.variables]
@@ -89,7 +89,7 @@ def read_part(path: Path, dataset: "xr.Dataset", asked: Sequence[str] = ()) -> P
     used = tuple(v for v, c in zip(found, cells, strict=True) if c == common)
     y, x, time = common
     days, clock = read_clock(time, *file.coordinate(time), where)
-    return Part(
+    return FileContents(
         path=path,
         variables=used,
         rows=rows(y, file.role(y) or "y", file.coordinate(y)[0], where),
@@ -175,20 +175,20 @@ class _File:
 
     def _layers(
         self, name: str, attributes: Mapping[str, Any], dims: list[str], roles: list[Role | None]
-    ) -> tuple[Layer, ...]:
+    ) -> tuple[FieldLayer, ...]:
         units = str(attributes.get("units", "")).strip()
         title = str(attributes.get("long_name", attributes.get("standard_name", ""))).strip()
         if "level" not in roles:
-            return (Layer(name, None, units, title),)
+            return (FieldLayer(name, None, units, title),)
         levels, _ = self.coordinate(dims[roles.index("level")])
         if len(levels) == 1:
-            return (Layer(name, None, units, title),)
+            return (FieldLayer(name, None, units, title),)
         if levels.dtype.kind not in "iuf" or len(set(levels.tolist())) < len(levels):
             raise DataError(f"the levels of {name} are no numbers, or one stands there twice", where=self.where)
-        return tuple(Layer(name, float(level), units, title) for level in levels)
+        return tuple(FieldLayer(name, float(level), units, title) for level in levels)
 
     def _coordinate_name(self, dim: str) -> str:
-        """The coordinate along a dimension: of its name, else a line of numbers whose attributes say that it is an axis."""
+        """The coordinate along a dimension: of its name, else a line of numbers whose attributes make it an axis."""
         variables = self.dataset.variables
         if dim in variables and variables[dim].ndim == 1:
             return dim
@@ -196,7 +196,7 @@ class _File:
         return next(iter(lines), dim)
 
     def _refuse_curvilinear(self, stored: "xr.Variable", roles: list[Role | None]) -> None:
-        """Refuse rows and columns that have no coordinates of their own where latitudes stand beside them in a plane."""
+        """Refuse rows and columns without coordinates of their own, where latitudes stand beside them in a plane."""
         cells = [str(d) for d, r in zip(stored.dims, roles, strict=True) if r in ROWS + COLUMNS]
         if all(self.named[dim] in self.dataset.variables for dim in cells):
             return
@@ -216,7 +216,8 @@ def _unfit(roles: Sequence[Role | None], sizes: Mapping[str, int]) -> str | None
             return f"has no {word}: its dimensions are {', '.join(sizes) or 'none'}"
     extra = [dim for (dim, size), role in zip(sizes.items(), roles, strict=True) if role is None and size > 1]
     if extra:
-        return f"has a further dimension {extra[0]} of size {sizes[extra[0]]}: choose one entry of it, with ds.isel({extra[0]}=0)"
+        choose = f"choose one entry of it, with ds.isel({extra[0]}=0)"
+        return f"has a further dimension {extra[0]} of size {sizes[extra[0]]}: {choose}"
     known = [role for role in roles if role is not None]
     return None if len(known) == len(set(known)) else f"has two axes of one kind: {', '.join(sizes)}"
 

@@ -1,4 +1,4 @@
-"""How a file lays out its fields: names, order and direction of its axes, units, attributes. What is written follows the file that was read."""
+"""How a file lays out its fields: axes by name, order and direction, units, attributes. Written files follow it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from weft.domains.fields.reading.axes import Axis, Role
-from weft.domains.fields.reading.calendars import Clock, date_of
+from weft.domains.fields.reading.calendars import FileClock, date_of
 from weft.domains.fields.reading.contents import Coordinate, Variable
-from weft.domains.fields.reading.grid import Fields, Layer
+from weft.domains.fields.reading.grid import FieldLayer, Fields
 from weft.domains.fields.reading.measured import ChosenFields
 from weft.domains.fields.reading.opened import OpenedFields
 from weft.domains.fields.reading.values import Packing
 
 # Of the file that was read: these tell how its numbers were packed, or name variables that are not written.
-DROPPED = ("scale_factor", "add_offset", "_FillValue", "missing_value", "valid_range", "valid_min", "valid_max", "_Unsigned",
-           "coordinates", "grid_mapping", "bounds", "climatology", "ancillary_variables", "actual_range")  # fmt: skip
+DROPPED = ("scale_factor", "add_offset", "_FillValue", "missing_value", "valid_range", "valid_min", "valid_max",
+           "_Unsigned", "coordinates", "grid_mapping", "bounds", "climatology", "ancillary_variables",
+           "actual_range")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Convention:
     coordinates: Mapping[str, Coordinate]  # by dimension
     rows: Axis
     columns: Axis
-    clock: Clock
+    clock: FileClock
     attributes: Mapping[str, Any]
 
 
@@ -66,7 +67,7 @@ def _own(fields: Fields) -> Convention:
         "lon": {"standard_name": "longitude", "units": "degrees_east"},
     }
     origin = fields.times.labels[0].replace("T", " ")
-    clock = Clock(f"hours since {origin}", "noleap", date_of(origin, "noleap"), 1 / 24)
+    clock = FileClock(f"hours since {origin}", "noleap", date_of(origin, "noleap"), 1 / 24)
     time = {"standard_name": "time", "units": clock.units, "calendar": clock.calendar}
     coordinates = {dims[0]: Coordinate(dims[0], fields.times.days * 24, time)}
     for dim, values in zip(dims[1:], (fields.grid.y, fields.grid.x), strict=True):
@@ -79,6 +80,6 @@ def _own(fields: Fields) -> Convention:
     return Convention(variables, coordinates, rows, columns, clock, {"Conventions": "CF-1.8"})
 
 
-def _variable(layer: Layer, dims: tuple[str, ...], roles: tuple[Role, ...]) -> Variable:
+def _variable(layer: FieldLayer, dims: tuple[str, ...], roles: tuple[Role, ...]) -> Variable:
     attributes = {"units": layer.units, "long_name": layer.title or layer.variable}
     return Variable(layer.variable, dims, roles, Packing(np.dtype(np.float32)), attributes, (layer,), 1)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.reading.units import same_units
 
 Row = tuple[str, str, str]
@@ -22,7 +22,7 @@ def table(names: tuple[str, str], rows: Sequence[Row]) -> str:
     return text + (f"\n  and {len(rows) - MOST_ROWS} more" if len(rows) > MOST_ROWS else "")
 
 
-def grid_differences(one: Grid, other: Grid) -> list[Row]:
+def grid_differences(one: FieldGrid, other: FieldGrid) -> list[Row]:
     """In what two grids differ; nothing where they have the same cells."""
     if one.same(other):
         return []
@@ -33,7 +33,7 @@ def grid_differences(one: Grid, other: Grid) -> list[Row]:
     return different or [_first_apart(one, other)]
 
 
-def layer_differences(one: Sequence[Layer], other: Sequence[Layer]) -> list[Row]:
+def layer_differences(one: Sequence[FieldLayer], other: Sequence[FieldLayer]) -> list[Row]:
     """In what two sets of layers differ, whatever their order: names, levels and units."""
     here, there = ({layer.name: layer for layer in layers} for layers in (one, other))
     rows: list[Row] = []
@@ -46,7 +46,7 @@ def layer_differences(one: Sequence[Layer], other: Sequence[Layer]) -> list[Row]
     return rows
 
 
-def _size(grid: Grid) -> str:
+def _size(grid: FieldGrid) -> str:
     return "{} x {}".format(*grid.shape)
 
 
@@ -56,7 +56,7 @@ def _span(values: np.ndarray) -> str:
     return f"{values[0]:.6g} to {values[-1]:.6g} by {abs(values[-1] - values[0]) / (len(values) - 1):.4g}"
 
 
-def _first_apart(one: Grid, other: Grid) -> Row:
+def _first_apart(one: FieldGrid, other: FieldGrid) -> Row:
     for word, a, b in (("row", one.y, other.y), ("column", one.x, other.x)):
         apart = np.flatnonzero(np.abs(a - b) > 1e-4)
         if len(apart):

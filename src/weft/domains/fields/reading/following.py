@@ -1,8 +1,8 @@
-"""The times that follow the last field of a file: steps in its own calendar, month by month where its fields are monthly."""
+"""The times after the last field of a file: steps in its own calendar, by month where its fields are monthly."""
 
 import numpy as np
 
-from weft.domains.fields.reading.calendars import Clock, months_after, times_of
+from weft.domains.fields.reading.calendars import FileClock, months_after, times_of
 from weft.domains.fields.reading.conventions import convention_of
 from weft.domains.fields.reading.grid import Fields, Times
 
@@ -19,7 +19,7 @@ def following(fields: Fields, at: int, steps: int) -> Times:
     return times_of(days_after(fields.times, clock, at, steps), clock)
 
 
-def days_after(times: Times, clock: Clock, at: int, steps: int) -> np.ndarray:
+def days_after(times: Times, clock: FileClock, at: int, steps: int) -> np.ndarray:
     """Days, counted as in `times`."""
     start, counts = float(times.days[at]), np.arange(1, steps + 1)
     months = next((months for low, high, months in MONTHS if low <= times.step <= high), 0)

@@ -14,7 +14,7 @@ Surface = Literal["sphere", "plane"]
 
 
 @dataclass(frozen=True)
-class Layer:
+class FieldLayer:
     """One variable at one level: what one token is made of. `level` is None where the variable has no levels."""
 
     variable: str
@@ -29,8 +29,8 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Where the cells are. On a sphere `y` is the latitude and `x` the longitude in degrees; on a plane, any coordinates.
+class FieldGrid:
+    """Where the cells are: on a sphere `y` is the latitude and `x` the longitude in degrees; on a plane any numbers.
 
     `wraps`: the last column is a neighbour of the first.
     """
@@ -53,7 +53,7 @@ class Grid:
         weights = np.cos(np.radians(self.y)).clip(min=1e-3)
         return weights / weights.mean()
 
-    def same(self, other: "Grid") -> bool:
+    def same(self, other: "FieldGrid") -> bool:
         """Whether both have the same cells, up to rounding of their coordinates."""
         alike = self.shape == other.shape and (self.surface, self.wraps) == (other.surface, other.wraps)
         return alike and all(np.allclose(a, b, rtol=0, atol=1e-4) for a, b in ((self.y, other.y), (self.x, other.x)))
@@ -82,8 +82,8 @@ class Times:
 class Fields(ABC):
     """Values of several layers on one grid, by time; read from their files when they are asked for."""
 
-    grid: Grid
-    layers: tuple[Layer, ...]
+    grid: FieldGrid
+    layers: tuple[FieldLayer, ...]
     times: Times
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Fields(ABC):
 
 
 @dataclass(frozen=True)
-class Stretch:
+class FieldSpan:
     """A part of some fields, from `start` to before `stop`: what is trained on, or what is held out.
 
     What came before `start` may be read as history, and never as something to be predicted.

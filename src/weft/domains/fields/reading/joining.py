@@ -1,6 +1,6 @@
 """Several files as one: one after another in time, or different variables at the same times. Refuses what does not fit.
 
-Files may write their dimensions in any order. Grids, units, levels and calendars must be the same; differences are shown in a table.
+Dimensions may stand in any order. Grids, units, levels and calendars must be the same; differences become a table.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from weft.domains.fields.reading.axes import grid_of
-from weft.domains.fields.reading.calendars import Clock, refuse_repeated, times_of
-from weft.domains.fields.reading.contents import Part, Variable, read_part
+from weft.domains.fields.reading.calendars import FileClock, refuse_repeated, times_of
+from weft.domains.fields.reading.contents import FileContents, Variable, read_part
 from weft.domains.fields.reading.differences import grid_differences, layer_differences, table
-from weft.domains.fields.reading.opened import OpenedFields, Source
+from weft.domains.fields.reading.opened import OpenedFields, VariableSource
 from weft.domains.fields.reading.opening import check_store, find_stores, open_store
 from weft.errors import DataError, listed
 from weft.files.decoding import shown
@@ -25,8 +25,8 @@ def joined(
 ) -> OpenedFields:
     """The fields in files, by their coordinates and attributes: no field is read.
 
-    Variables that are `asked` for must be there; where that is not `strict` and one is missing, all are taken. `at` hears which file
-    is opened next.
+    Variables that are `asked` for must be there; where that is not `strict` and one is missing, all are taken. `at`
+    hears which file is opened next.
     """
     stores, notes = find_stores(paths)
     datasets = []
@@ -53,7 +53,7 @@ def joined(
     return fields
 
 
-def _check(parts: Sequence[Part]) -> None:
+def _check(parts: Sequence[FileContents]) -> None:
     """Refuse files whose grids, calendars, levels or units differ."""
     first = parts[0]
     for part in parts[1:]:
@@ -69,7 +69,7 @@ def _check(parts: Sequence[Part]) -> None:
             raise DataError(f"these files differ:{table(names, rows)}", where=shown(part.path), fix=fix)
 
 
-def _assembled(parts: Sequence[Part], asked: Sequence[str]) -> OpenedFields:
+def _assembled(parts: Sequence[FileContents], asked: Sequence[str]) -> OpenedFields:
     """Sort what the files hold by time. Every variable must be there at the same times."""
     clock = parts[0].clock
     found: dict[str, list[tuple[float, int, int]]] = {}
@@ -80,7 +80,7 @@ def _assembled(parts: Sequence[Part], asked: Sequence[str]) -> OpenedFields:
         for variable in part.variables:
             variables.setdefault(variable.name, variable)
             found.setdefault(variable.name, []).extend((day, number, place) for place, day in enumerate(days))
-    sources: list[Source] = []
+    sources: list[VariableSource] = []
     times = np.empty(0)
     for name in asked or variables:
         rows = sorted(found[name])
@@ -91,14 +91,16 @@ def _assembled(parts: Sequence[Part], asked: Sequence[str]) -> OpenedFields:
             raise _other_times(sources[0].name, times, name, days, clock, files)
         times = times if sources else days
         places = np.array([(part, place) for _, part, place in rows], np.int64)
-        sources.append(Source(name, np.arange(len(variables[name].layers)), places[:, 0], places[:, 1]))
+        sources.append(VariableSource(name, np.arange(len(variables[name].layers)), places[:, 0], places[:, 1]))
     opened = OpenedFields(parts, sources, times, clock)
     if unsorted:
         opened.notes = (f"times were not in order and are sorted: {listed(unsorted)}",)
     return opened
 
 
-def _other_times(name: str, days: np.ndarray, other: str, others: np.ndarray, clock: Clock, where: str) -> DataError:
+def _other_times(
+    name: str, days: np.ndarray, other: str, others: np.ndarray, clock: FileClock, where: str
+) -> DataError:
     """The error for two variables that are not there at the same times."""
     words = []
     for have, lack, at in ((name, other, ~np.isin(days, others)), (other, name, ~np.isin(others, days))):

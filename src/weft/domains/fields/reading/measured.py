@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.domains.fields.reading.calendars import same_step, step_in_words
 from weft.domains.fields.reading.differences import grid_differences, layer_differences, table
-from weft.domains.fields.reading.grid import Fields, Grid, Layer, Stretch
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, Fields, FieldSpan
 from weft.domains.fields.reading.scanned import OpenedFields, open_fields
 from weft.errors import DataError, listed
 
@@ -18,7 +18,7 @@ FIX = "bring the file to the grid, names and units that the model was trained on
 class ChosenFields(Fields):
     """Some layers of other fields, in an order of their own. `opened` is what was opened, for writing back."""
 
-    def __init__(self, opened: OpenedFields, layers: Sequence[Layer]):
+    def __init__(self, opened: OpenedFields, layers: Sequence[FieldLayer]):
         self.opened, self.grid, self.times, self.layers = opened, opened.grid, opened.times, tuple(layers)
         places = {layer.name: place for place, layer in enumerate(opened.layers)}
         self.order = np.array([places[layer.name] for layer in layers])
@@ -28,9 +28,9 @@ class ChosenFields(Fields):
 
 
 def measured_fields(
-    sources: Sequence[str | Path], layers: Sequence[Layer], grid: Grid, step: float | None = None
-) -> Stretch:
-    """The fields in files, in the order of the layers of a model; refused where cells, names, units or the time step differ.
+    sources: Sequence[str | Path], layers: Sequence[FieldLayer], grid: FieldGrid, step: float | None = None
+) -> FieldSpan:
+    """The fields in files, in the order of a model's layers; refused where cells, names, units or the time step differ.
 
     Variables that the model does not know are left out. Nothing is converted: units must mean the same. `step` is the
     time between two fields in days; one field alone has the model's.
@@ -50,4 +50,4 @@ def measured_fields(
     chosen = ChosenFields(opened, layers)
     if step is not None and len(opened) == 1:
         chosen.times = replace(opened.times, step=step)
-    return Stretch(chosen, 0, len(opened))
+    return FieldSpan(chosen, 0, len(opened))

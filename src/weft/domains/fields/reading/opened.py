@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weft.domains.fields.reading.axes import grid_of, taken
-from weft.domains.fields.reading.calendars import Clock, times_of
-from weft.domains.fields.reading.contents import Part, Variable
+from weft.domains.fields.reading.calendars import FileClock, times_of
+from weft.domains.fields.reading.contents import FileContents, Variable
 from weft.domains.fields.reading.grid import Fields
 from weft.domains.fields.reading.opening import damaged, open_store
 from weft.errors import WeftError
@@ -30,7 +30,7 @@ BLOCK = 4 * 2**20  # bytes of fields that are read at once, or the times of a wh
 
 
 @dataclass(frozen=True)
-class Source:
+class VariableSource:
     """Where the values of one variable are: for each time the file and the place in it."""
 
     name: str
@@ -40,9 +40,11 @@ class Source:
 
 
 class OpenedFields(Fields):
-    """Fields in files. `parts` are the files; `notes` are lines for people; `skipped` lists what was left out and why."""
+    """Fields in files. `parts` are the files; `notes` are lines for people; `skipped` is what was left out and why."""
 
-    def __init__(self, parts: Sequence[Part], sources: Sequence[Source], days: np.ndarray, clock: Clock):
+    def __init__(
+        self, parts: Sequence[FileContents], sources: Sequence[VariableSource], days: np.ndarray, clock: FileClock
+    ):
         first = parts[0]
         self.parts, self.sources, self.clock = tuple(parts), tuple(sources), clock
         self.grid, self.times = grid_of(first.rows, first.columns), times_of(days, clock)
@@ -58,7 +60,7 @@ class OpenedFields(Fields):
         self.kept = max(2, CACHE // (cells * self.block))
         self._forget()
 
-    def variable(self, source: Source, time: int) -> Variable:
+    def variable(self, source: VariableSource, time: int) -> Variable:
         """The variable of a source in the file that holds a time."""
         return next(v for v in self.parts[source.part[time]].variables if v.name == source.name)
 
@@ -74,7 +76,7 @@ class OpenedFields(Fields):
             values[low - start : high - start] = self._block(block)[low - first : high - first]
         return values
 
-    def stored(self, source: Source, start: int, stop: int) -> np.ndarray:
+    def stored(self, source: VariableSource, start: int, stop: int) -> np.ndarray:
         """The stored numbers of one variable at some times (n L Y X), in the convention of weft."""
         part, place = source.part[start:stop], source.place[start:stop]
         cuts = np.flatnonzero((np.diff(part) != 0) | (np.diff(place) != 1)) + 1
@@ -82,7 +84,7 @@ class OpenedFields(Fields):
         with self._lock:
             return np.concatenate([self._run(source, run) for run in runs if len(run)])
 
-    def _run(self, source: Source, run: np.ndarray) -> np.ndarray:
+    def _run(self, source: VariableSource, run: np.ndarray) -> np.ndarray:
         """Times that follow each other in one file."""
         part, variable = self.parts[source.part[run[0]]], self.variable(source, int(run[0]))
         first = int(source.place[run[0]])
@@ -119,7 +121,7 @@ class OpenedFields(Fields):
                 self._blocks.popitem(last=False)
             return values
 
-    def _values(self, source: Source, start: int, stop: int) -> np.ndarray:
+    def _values(self, source: VariableSource, start: int, stop: int) -> np.ndarray:
         """The values of one variable, unpacked as its file says: packings may differ between files."""
         held = source.part[start:stop]
         cuts = [start, *(start + 1 + int(at) for at in np.flatnonzero(np.diff(held))), stop]

@@ -33,7 +33,7 @@ class Stores(NamedTuple):
 
 
 def find_stores(sources: Sequence[str | Path]) -> Stores:
-    """The files and zarr stores that are named, or that stand in named folders or match patterns; each once, by name."""
+    """The files and zarr stores that are named, stand in named folders or match patterns; each once, by name."""
     found: dict[str, Path] = {}
     left_out: list[str] = []
     for source in sources:

@@ -1,7 +1,7 @@
 """Files looked through in a process of their own, so that one which crashes a library ends that process alone.
 
-Run as `python -m weft.domains.fields.reading.probe`: one request as JSON on standard input, answers as lines of JSON on standard output. The file that
-is read next is named before it is read, so that the parent knows at which one a child died.
+Run as `python -m weft.domains.fields.reading.probe`: one request as JSON on standard input, answers as lines of JSON on
+standard output. A file is named before it is read, so that the parent knows at which one a child died.
 """
 
 import json
@@ -21,7 +21,7 @@ from weft.files.decoding import shown
 MODULE = "weft.domains.fields.reading.probe"
 SECONDS = 300  # that a block of values may take
 MEMORY = 8 * 2**30  # bytes
-ROOT = str(Path(__file__).parents[3])  # where weft is
+ROOT = str(Path(__file__).parents[4])  # where weft is
 DAMAGED = "the file may be damaged: get it again, or write it again"
 
 

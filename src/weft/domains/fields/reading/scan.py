@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.domains.fields.reading.opened import OpenedFields, Source
+from weft.domains.fields.reading.opened import OpenedFields, VariableSource
 from weft.domains.fields.reading.values import Packing
 
 MOST = 2 * 2**30  # bytes that are looked at
@@ -25,7 +25,7 @@ Count = Callable[[int, int], None]
 
 
 @dataclass
-class Found:
+class ScanFinding:
     """What was found in one layer. `place` is (time, row, column)."""
 
     values: int = 0
@@ -51,7 +51,7 @@ class Found:
 class Scan:
     """What was found in each layer, by its name; and at how many of the times it was looked."""
 
-    layers: dict[str, Found]
+    layers: dict[str, ScanFinding]
     looked: int = 0
     times: int = 0
 
@@ -62,13 +62,13 @@ class Scan:
     @classmethod
     def of(cls, record: dict[str, Any]) -> "Scan":
         """What another process recorded."""
-        layers = {name: Found(**found) for name, found in record["layers"].items()}
+        layers = {name: ScanFinding(**found) for name, found in record["layers"].items()}
         return cls(layers, record["looked"], record["times"])
 
 
 def scan(fields: OpenedFields, at: At | None = None, count: Count | None = None) -> Scan:
     """Look through the values of some fields."""
-    found = Scan({layer.name: Found() for layer in fields.layers}, times=len(fields))
+    found = Scan({layer.name: ScanFinding() for layer in fields.layers}, times=len(fields))
     blocks = list(_blocks(fields))
     looked = set[int]()
     for done, (source, start, stop) in enumerate(blocks):
@@ -85,7 +85,7 @@ def scan(fields: OpenedFields, at: At | None = None, count: Count | None = None)
     return found
 
 
-def _blocks(fields: OpenedFields) -> Iterator[tuple[Source, int, int]]:
+def _blocks(fields: OpenedFields) -> Iterator[tuple[VariableSource, int, int]]:
     """The blocks to look at: each within one file, all of them or an even sample."""
     cells = int(np.prod(fields.grid.shape))
     total = sum(_times_bytes(fields, source, cells) for source in fields.sources)
@@ -100,11 +100,11 @@ def _blocks(fields: OpenedFields) -> Iterator[tuple[Source, int, int]]:
         yield from ((source, *spans[index]) for index in chosen)
 
 
-def _times_bytes(fields: OpenedFields, source: Source, cells: int) -> int:
+def _times_bytes(fields: OpenedFields, source: VariableSource, cells: int) -> int:
     return len(fields) * len(source.levels) * cells * fields.variable(source, 0).packing.dtype.itemsize
 
 
-def _look(found: Found, stored: np.ndarray, packing: Packing, start: int) -> None:
+def _look(found: ScanFinding, stored: np.ndarray, packing: Packing, start: int) -> None:
     """Add what is in some times of one layer (n Y X)."""
     values = packing.values(stored)
     gone = np.isnan(values)
@@ -138,7 +138,7 @@ def _range(values: np.ndarray) -> tuple[float, float]:
     return (float("inf"), float("-inf")) if np.isnan(low) else (float(low), float(high))
 
 
-def _note(found: Found, kind: str, where: np.ndarray, start: int) -> None:
+def _note(found: ScanFinding, kind: str, where: np.ndarray, start: int) -> None:
     """Count cells, and keep the place of the first."""
     number = int(where.sum())
     if not number:

@@ -1,4 +1,4 @@
-"""Opening a user's fields: looked through once in a process of their own, then read here. What was found is said in words."""
+"""Opening a user's fields: looked through once in a process of their own, then read here. Findings become words."""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from weft.domains.fields.reading.joining import joined
 from weft.domains.fields.reading.opened import OpenedFields
 from weft.domains.fields.reading.opening import libraries
 from weft.domains.fields.reading.probe import look_apart
-from weft.domains.fields.reading.scan import Count, Found, Scan, scan
+from weft.domains.fields.reading.scan import Count, Scan, ScanFinding, scan
 from weft.errors import DataError, listed
 from weft.files.decoding import shown
 
@@ -28,8 +28,8 @@ def open_fields(
 ) -> OpenedFields:
     """The fields in files, in the convention of weft: all variables that are fields, or those named.
 
-    Where one that is named is missing it is an error, or, not `strict`, all are taken. `apart` looks through the values in a process of
-    its own, which a damaged file may crash; where none can be started, here.
+    Where one that is named is missing it is an error, or, not `strict`, all are taken. `apart` looks through the values
+    in a process of its own, which a damaged file may crash; where none can be started, here.
     """
     libraries()
     found = look_apart(sources, variables, strict=strict, count=count) if apart else None
@@ -46,8 +46,8 @@ def open_fields(
 def fingerprint(fields: Fields) -> str:
     """The same for the same fields, however they are turned, packed or cut into chunks.
 
-    It holds cells, times, names, and, of a few times, the number of missing cells and the mean and spread of each layer to about a tenth of the
-    spread: exact values would change with the rounding of packed numbers.
+    It holds cells, times, names, and, of a few times, the number of missing cells and the mean and spread of each layer
+    to about a tenth of the spread: exact values would change with the rounding of packed numbers.
     """
     digest = hashlib.sha256()
     for axis in (fields.grid.y, fields.grid.x, fields.times.days - fields.times.days[0]):
@@ -67,7 +67,8 @@ def fingerprint(fields: Fields) -> str:
 def _refuse_infinite(fields: OpenedFields, found: Scan, where: str) -> None:
     for name, one in found.layers.items():
         if one.infinite and one.infinite_place is not None:
-            problem = f"{one.infinite:,} values of {name} are infinite or beyond float32, the first {place(fields, one.infinite_place)}"
+            first = place(fields, one.infinite_place)
+            problem = f"{one.infinite:,} values of {name} are infinite or beyond float32, the first {first}"
             raise DataError(problem, where=where, fix="declare them as missing (_FillValue), or repair them")
 
 
@@ -130,12 +131,13 @@ def _notes(fields: OpenedFields, found: Scan) -> list[str]:
     return notes
 
 
-def _notes_of(name: str, one: Found, fields: OpenedFields) -> list[str]:
+def _notes_of(name: str, one: ScanFinding, fields: OpenedFields) -> list[str]:
     notes = []
     if one.nans and one.nan_place is not None:
         first = place(fields, one.nan_place)
         notes.append(
-            f"{one.nans:,} values of {name} are NaN, which the file does not declare, the first {first}: counted as missing"
+            f"{one.nans:,} values of {name} are NaN, which the file does not declare, the first {first}: counted as "
+            "missing"
         )
     if one.empty:
         labels = [fields.times.labels[time] for time in one.empty]

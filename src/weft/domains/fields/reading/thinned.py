@@ -1,8 +1,8 @@
-"""Fields thinned out: blocks of times spread evenly over a long stretch, for what need not see all of it. Needs no torch."""
+"""Fields thinned out: blocks of times spread evenly over a long stretch, where all is not needed. Needs no torch."""
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Fields, Stretch, Times
+from weft.domains.fields.reading.grid import Fields, FieldSpan, Times
 
 BLOCK = 48  # times in a row of a block: lags of some steps are seen whole
 
@@ -10,7 +10,7 @@ BLOCK = 48  # times in a row of a block: lags of some steps are seen whole
 class ThinnedFields(Fields):
     """Some blocks of a stretch; no block follows another, so nothing is taken for a step that is none."""
 
-    def __init__(self, stretch: Stretch, starts: np.ndarray, block: int):
+    def __init__(self, stretch: FieldSpan, starts: np.ndarray, block: int):
         self.fields, self.grid, self.layers = stretch.fields, stretch.fields.grid, stretch.fields.layers
         self.chosen = np.concatenate([np.arange(start, start + block) for start in starts])
         times = stretch.fields.times
@@ -36,7 +36,7 @@ class ThinnedFields(Fields):
         return np.concatenate([self.fields.read(int(run[0]), int(run[-1]) + 1) for run in runs])
 
 
-def thinned(stretch: Stretch, most: int) -> Stretch:
+def thinned(stretch: FieldSpan, most: int) -> FieldSpan:
     """The stretch itself where it has at most `most` values, else blocks of it with about as many."""
     one = len(stretch.fields.layers) * int(np.prod(stretch.fields.grid.shape))
     blocks = max(2, most // (one * BLOCK))
@@ -44,4 +44,4 @@ def thinned(stretch: Stretch, most: int) -> Stretch:
         return stretch
     starts = np.linspace(stretch.start, stretch.stop - BLOCK, blocks).round().astype(np.int64)
     chosen = ThinnedFields(stretch, starts, BLOCK)
-    return Stretch(chosen, 0, len(chosen))
+    return FieldSpan(chosen, 0, len(chosen))

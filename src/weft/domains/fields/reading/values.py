@@ -1,7 +1,7 @@
 """Stored numbers as values: unpacked, in float32, NaN where one is missing.
 
-A number is missing where it is NaN, equals `_FillValue` or `missing_value`, lies outside `valid_range`, or equals a filler that the file
-does not declare and that `scan` found.
+A number is missing where it is NaN, equals `_FillValue` or `missing_value`, lies outside `valid_range`, or equals a
+filler that the file does not declare and that `scan` found.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Writing fields to netCDF files and zarr stores, laid out as the file that they were made from.
 
-A file is there whole or not at all. Missing values are NaN, declared as `_FillValue`; numbers are never packed, so none can overflow.
+A file is there whole or not at all. Missing values are NaN, declared as `_FillValue`; numbers are never packed.
 """
 
 import io
@@ -31,10 +31,10 @@ WRITTEN = (".nc", ".nc4", ".zarr")
 
 
 @dataclass(frozen=True)
-class Written:
+class FieldsToWrite:
     """What is to be written: values (n V Y X), or (M n V Y X) for several members, in the order of some fields' layers.
 
-    `days` are the times, counted as in `Fields.times`; `spread` is shaped as one member of the values; `made` says how they came about.
+    `days` are the times, as in `Fields.times`; `spread` has the shape of one member; `made` says how values were made.
     """
 
     values: np.ndarray
@@ -43,13 +43,13 @@ class Written:
     made: str = "predicted"
 
 
-def write_fields(path: Path, like: Fields, written: Written) -> None:
+def write_fields(path: Path, like: Fields, written: FieldsToWrite) -> None:
     """Write values as a file of the layout of `like`, from which they were made: netCDF, or zarr by the ending."""
     check_output(path)
     write_made(path, fields_content(path.suffix.lower(), like, written))
 
 
-def fields_content(ending: str, like: Fields, written: Written) -> bytes:
+def fields_content(ending: str, like: Fields, written: FieldsToWrite) -> bytes:
     """Values in the layout of `like` as the bytes of a netCDF file, or of a zip file of a zarr store by the ending."""
     dataset = as_dataset(like, written)
     with tempfile.TemporaryDirectory(prefix="weft-made-") as folder:
@@ -80,7 +80,7 @@ def check_output(path: Path) -> None:
         raise DataError("its folder is not there", where=shown(path), fix="make the folder first")
 
 
-def as_dataset(like: Fields, written: Written) -> "xr.Dataset":
+def as_dataset(like: Fields, written: FieldsToWrite) -> "xr.Dataset":
     """Values as an xarray.Dataset in the layout of the file that `like` was read from."""
     layout = convention_of(like)
     arrays: dict[str, Any] = {}
@@ -99,7 +99,7 @@ def as_dataset(like: Fields, written: Written) -> "xr.Dataset":
     return _dataset(layout, arrays, written)
 
 
-def _dataset(layout: Convention, arrays: dict[str, Any], written: Written) -> "xr.Dataset":
+def _dataset(layout: Convention, arrays: dict[str, Any], written: FieldsToWrite) -> "xr.Dataset":
     """Variables with their coordinates, none of which is encoded any further."""
     used = {dim for dims, *_ in arrays.values() for dim in dims}
     coordinates = {}

@@ -1,8 +1,8 @@
-"""Whether a zarr store is whole and stays within itself: its metadata and the names of its chunks, looked at before zarr opens it.
+"""Whether a zarr store is whole and stays within itself: its metadata and chunk names, checked before zarr opens it.
 
-Codecs that could run code are refused, and so are sizes that cannot be true. A chunk that is not there is named. Writers leave out
-chunks that hold nothing but the fill value: where that value means "missing" the cells count as missing, and it is said aloud; where it is a
-number like any other, nobody can know whether the chunk was left out or lost, and the store is refused.
+Codecs that could run code are refused, and so are sizes that cannot be true. A chunk that is not there is named.
+Writers leave out chunks that hold nothing but the fill value. Where that value means "missing", the cells count as
+missing, with a note; where it is a number, the chunk may as well be lost, and the store is refused.
 """
 
 import base64
@@ -25,8 +25,9 @@ from weft.files.decoding import shown
 MOST_CHUNK = 2**30  # bytes of one chunk, which has to be held in memory whole
 MOST_CHUNKS = 10**7
 MOST_METADATA = 2**24  # bytes
-COMPRESSORS = ("blosc", "zlib", "gzip", "bz2", "lzma", "zstd", "lz4", "shuffle", "delta", "fixedscaleoffset", "bitround",
-               "quantize", "packbits", "astype", "crc32", "crc32c", "adler32", "fletcher32", "jenkins_lookup3")  # fmt: skip
+COMPRESSORS = ("blosc", "zlib", "gzip", "bz2", "lzma", "zstd", "lz4", "shuffle", "delta", "fixedscaleoffset",
+               "bitround", "quantize", "packbits", "astype", "crc32", "crc32c", "adler32", "fletcher32",
+               "jenkins_lookup3")  # fmt: skip
 CODECS = {*COMPRESSORS, *(f"numcodecs.{name}" for name in COMPRESSORS), "bytes", "endian", "transpose",
           "sharding_indexed", "vlen-utf8", "vlen-bytes"}  # fmt: skip
 WHOLE = "copy the store again, or write it with write_empty_chunks=True"

@@ -1,12 +1,9 @@
-"""Views.
+"""Fields and what a model read of them, drawn.
 
-attention      What a place on the map read inside a model of fields
-film           A forecast as an animation
-maps           Maps of fields
-place_reading  What a place read, in numbers and words
-place_view     What a place read, drawn
-series         Which fields are shown
-sheets         Sheets of maps
-skill          Skill by lead time
-winds          Winds
+maps       one layer on its grid, as colours; winds draws arrows on it
+series     which fields are shown, and what they are called
+sheets     forecasts beside what came, filled gaps beside what was hidden
+film       a forecast as an animation
+skill      errors by lead time, beside simple forecasts
+attention  what a place read inside a model: place_reading says it in numbers and words, place_view draws it
 """

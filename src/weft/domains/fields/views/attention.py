@@ -1,4 +1,4 @@
-"""What a place on the map read inside a model of fields: one layer and head, their average, or followed through all layers."""
+"""What a place on the map read inside a model of fields: one layer and head, their average, or all layers followed."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from einops import rearrange
 from weft.config import Config
 from weft.core.recording import record
 from weft.domains.fields.reading.cells import find_place
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views.place_reading import PlaceReading
 from weft.domains.fields.views.place_view import PlaceView
 from weft.errors import ConfigError, WeftError
@@ -32,7 +32,7 @@ class LookAtPlace(Config):
     through: bool = False
 
     about: ClassVar[Mapping[str, str]] = {
-        "at": "latitude,longitude of the place whose attention is shown, as in 48.2,16.4; by default the middle of the grid",
+        "at": "latitude,longitude of the place whose attention is shown, as in 48.2,16.4; else the middle of the grid",
         "variable": "the variable whose attention is shown; by default the average of all",
         "time": "number of the last known field, from 1; by default the last of the file",
         "layer": "show one layer, counted from 1",
@@ -48,9 +48,14 @@ class LookAtPlace(Config):
 
 
 def look_at_place(
-    model: Stream, raw: FieldWindow, grid: Grid, layers: tuple[Layer, ...], labels: tuple[str, ...], how: LookAtPlace
+    model: Stream,
+    raw: FieldWindow,
+    grid: FieldGrid,
+    layers: tuple[FieldLayer, ...],
+    labels: tuple[str, ...],
+    how: LookAtPlace,
 ) -> PlaceView:
-    """The share of every patch, variable and time that was read to predict the last field of a window (one row) at a place."""
+    """The share of every patch, variable and time read to predict a window's last field (one row) at a place."""
     embed = model.config.embed
     assert isinstance(embed, FieldEmbed.Config)
     place = find_place(how.at or f"{grid.y[len(grid.y) // 2]},{grid.x[len(grid.x) // 2]}", grid)
@@ -84,7 +89,7 @@ def attention_of(model: Stream, raw: FieldWindow) -> list[torch.Tensor]:
     return found
 
 
-def _rows(layers: tuple[Layer, ...], variable: str | None) -> list[int]:
+def _rows(layers: tuple[FieldLayer, ...], variable: str | None) -> list[int]:
     """The layers of a variable, by its name or that of one of its levels."""
     found = [i for i, one in enumerate(layers) if variable in (None, one.variable, one.name)]
     if not found:

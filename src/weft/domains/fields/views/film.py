@@ -15,7 +15,7 @@ FRAME_MS, LAST_MS = 350, 1500  # how long frames are shown
 
 
 def forecast_film(series: FieldSeries, forecast: np.ndarray, *, truth: np.ndarray | None = None) -> bytes:
-    """An animated GIF of a forecast (n Y X), one frame for each time of the series, beside the truth where it is known."""
+    """An animated GIF of a forecast (n Y X), one frame for each time, beside the truth where it is known."""
     shown = series.picked(MOST_FRAMES)
     given = {"forecast": forecast, "truth": truth}
     panels = {name: series.checked(part, name)[shown] for name, part in given.items() if part is not None}

@@ -1,6 +1,6 @@
 """Maps of fields: the values of one layer on its grid, as colours, with degrees beside them.
 
-Knows arrays and a `Grid`; not where the values come from. Cells without a value are grey and hatched.
+Knows arrays and a `FieldGrid`; not where the values come from. Cells without a value are grey and hatched.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.domains.fields.reading.cells import cell_edges, latitude_words, longitude_words
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views.series import layer_words
 from weft.domains.fields.views.winds import draw_arrows, is_wind_part
 from weft.errors import DataError
@@ -83,15 +83,15 @@ def _apart(low: float, high: float) -> tuple[float, float]:
     return (low, high) if high - low > least else (low - least if low else low, high + least)
 
 
-def kind_of(layer: Layer) -> Kind:
+def kind_of(layer: FieldLayer) -> Kind:
     """How the values of a layer are best coloured: by their sign where it is a direction."""
     return "signed" if is_wind_part(layer) else "values"
 
 
 def field_map(
     values: np.ndarray,
-    grid: Grid,
-    layer: Layer,
+    grid: FieldGrid,
+    layer: FieldLayer,
     *,
     title: str = "",
     kind: Kind | None = None,
@@ -111,14 +111,14 @@ def field_map(
         return on.bytes()
 
 
-def checked(values: np.ndarray, grid: Grid, name: str) -> np.ndarray:
+def checked(values: np.ndarray, grid: FieldGrid, name: str) -> np.ndarray:
     """A field that fits its grid; others are refused."""
     if np.shape(values) != grid.shape:
         raise DataError(f"expected a field of {grid.shape} cells (rows, columns), found {np.shape(values)}", where=name)
     return np.asarray(values)
 
 
-def bounds(grid: Grid) -> tuple[float, float, float, float]:
+def bounds(grid: FieldGrid) -> tuple[float, float, float, float]:
     """West, east, south and north of the outermost cells; on a sphere no further than the poles."""
     x, y = cell_edges(grid.x), cell_edges(grid.y)
     south, north = float(y.min()), float(y.max())
@@ -127,7 +127,7 @@ def bounds(grid: Grid) -> tuple[float, float, float, float]:
     return float(x.min()), float(x.max()), south, north
 
 
-def map_size(grid: Grid, width: float, height: float) -> tuple[float, float]:
+def map_size(grid: FieldGrid, width: float, height: float) -> tuple[float, float]:
     """The largest width and height of a map within a box; on a sphere as wide as the middle latitude is long."""
     west, east, south, north = bounds(grid)
     steepness = (north - south) / max(east - west, 1e-12)
@@ -141,7 +141,7 @@ def map_size(grid: Grid, width: float, height: float) -> tuple[float, float]:
 def paint(
     on: Sheet,
     values: np.ndarray,
-    grid: Grid,
+    grid: FieldGrid,
     place: tuple[float, float, float, float],
     scale: Scale,
     *,
@@ -163,7 +163,7 @@ def paint(
     return axis, image
 
 
-def spread_out(values: np.ndarray, grid: Grid, height: int, width: int) -> np.ndarray:
+def spread_out(values: np.ndarray, grid: FieldGrid, height: int, width: int) -> np.ndarray:
     """The cell below each pixel (height width ...), whatever the spacing of the grid; what is not finite is masked."""
     west, east, south, north = bounds(grid)
     down = north - (np.arange(max(height, 1)) + 0.5) / max(height, 1) * (north - south)
@@ -173,7 +173,7 @@ def spread_out(values: np.ndarray, grid: Grid, height: int, width: int) -> np.nd
     return np.ma.masked_invalid(np.asarray(values)[rows][:, columns])
 
 
-def dress(axis: Any, grid: Grid, size: Sequence[float], labels: tuple[bool, bool]) -> None:
+def dress(axis: Any, grid: FieldGrid, size: Sequence[float], labels: tuple[bool, bool]) -> None:
     """An empty map: grey and hatched, with its coordinates on the left and below."""
     from matplotlib.patches import Rectangle
 

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from weft.domains.fields.reading.cells import Place, direction, distances, point_words
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.cells import GridPoint, direction, distances, point_words
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views.maps import checked
 from weft.errors import DataError
 
@@ -23,9 +23,9 @@ class PlaceReading:
     """
 
     weights: np.ndarray
-    place: Place
-    grid: Grid
-    layers: tuple[Layer, ...]
+    place: GridPoint
+    grid: FieldGrid
+    layers: tuple[FieldLayer, ...]
     times: tuple[str, ...]
     patch: tuple[int, int]
     field: np.ndarray | None = None  # Y X: drawn in pale shades below
@@ -85,7 +85,7 @@ def rings(reading: PlaceReading) -> list[tuple[str, float]]:
     return [*found, ("everywhere", float(reading.map.sum()))]
 
 
-def _length(apart: float, grid: Grid) -> str:
+def _length(apart: float, grid: FieldGrid) -> str:
     """A distance in words, rounded to ten kilometres on a sphere."""
     return f"{round(apart, -1):,.0f} km" if grid.surface == "sphere" else f"{apart:.3g}"
 

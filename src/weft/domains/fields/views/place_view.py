@@ -1,4 +1,4 @@
-"""What a place read, drawn: where on the map its attention went, in which variables and at which times. Knows no model."""
+"""What a place read, drawn: where on the map, in which variables and at which times. Knows no model."""
 
 import html
 from collections.abc import Sequence
@@ -55,8 +55,8 @@ def _heat(on: Sheet, reading: PlaceReading, place: tuple[float, float, float, fl
     shown = spread_out(pixels, grid, round(high * DOTS_PER_INCH), round(wide * DOTS_PER_INCH))
     axis.imshow(shown.data, extent=bounds(grid), aspect="auto", interpolation="none")
     axis.plot(
-        [reading.place.x], [reading.place.y], "*", markersize=15, color="#ffd23f", markeredgecolor=INK, markeredgewidth=1,
-        clip_on=False, zorder=5,
+        [reading.place.x], [reading.place.y], "*", markersize=15, color="#ffd23f", markeredgecolor=INK,
+        markeredgewidth=1, clip_on=False, zorder=5,
     )  # fmt: skip
     bar = ScalarMappable(Normalize(0, 100 * most), shades(READ))
     on.bar(bar, (wide + 0.12, 0, 0.12, high), Scale(0, 100 * most).ticks(4), ".3g")

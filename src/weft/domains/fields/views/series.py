@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.errors import DataError
 
 
-def layer_words(layer: Layer) -> str:
+def layer_words(layer: FieldLayer) -> str:
     """A layer by its title, with its level; by its name where it has none."""
     if not layer.title:
         return layer.name
@@ -20,8 +20,8 @@ def layer_words(layer: Layer) -> str:
 class FieldSeries:
     """Which fields are shown: one layer on a grid, at some times under their labels."""
 
-    layer: Layer
-    grid: Grid
+    layer: FieldLayer
+    grid: FieldGrid
     labels: Sequence[str]
     title: str = ""  # what stands above; by default the layer's own
 

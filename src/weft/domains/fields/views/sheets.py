@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Grid
+from weft.domains.fields.reading.grid import FieldGrid
 from weft.domains.fields.views.maps import Kind, Scale, kind_of, map_size, paint, value_bar
 from weft.domains.fields.views.series import FieldSeries
 from weft.inspect.figures import INK, PALE, Format, Sheet, sheet
@@ -37,7 +37,7 @@ def forecast_sheet(
     spread: np.ndarray | None = None,
     format: Format = "png",
 ) -> bytes:
-    """A PNG or SVG: the truth, the forecast (n Y X), their difference and the model's own spread, a column for each lead.
+    """A PNG or SVG: truth, forecast (n Y X), their difference and the model's spread, one column for each lead.
 
     What is None has no row.
     """
@@ -79,7 +79,7 @@ def filling_sheet(
 def difference_row(
     name: str,
     error: np.ndarray,
-    grid: Grid,
+    grid: FieldGrid,
     kind: Kind = "signed",
     *,
     where: np.ndarray | None = None,
@@ -109,7 +109,7 @@ def draw_rows(rows: Sequence[MapRow], series: FieldSeries, *, format: Format = "
 
 
 def _rows(
-    on: Sheet, rows: Sequence[MapRow], grid: Grid, heads: Sequence[str], size: tuple[float, float], units: str
+    on: Sheet, rows: Sequence[MapRow], grid: FieldGrid, heads: Sequence[str], size: tuple[float, float], units: str
 ) -> None:
     """A line of maps for each row; its name stands on the left, its bar on the right."""
     wide, high = size
@@ -133,7 +133,7 @@ def _rows(
         y += high + ROW_GAP + (0.14 if row.notes else 0)
 
 
-def _two_by_two(on: Sheet, rows: Sequence[MapRow], grid: Grid, size: tuple[float, float], units: str) -> None:
+def _two_by_two(on: Sheet, rows: Sequence[MapRow], grid: FieldGrid, size: tuple[float, float], units: str) -> None:
     """Large maps, each with its name above and its bar beside it."""
     wide, high = size
     for k, row in enumerate(rows):
@@ -149,7 +149,7 @@ def _map(
     on: Sheet,
     row: MapRow,
     n: int,
-    grid: Grid,
+    grid: FieldGrid,
     place: tuple[float, float, float, float],
     labels: tuple[bool, bool],
 ) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Layer
+from weft.domains.fields.reading.grid import FieldLayer
 from weft.errors import DataError
 from weft.inspect.curves import chart
 from weft.inspect.figures import PALE, SERIES, Format, Sheet, breadth, sheet
@@ -18,10 +18,10 @@ MOST_COLUMNS, MOST_LAYERS = 3, 12  # layers beside each other, and shown at all
 class LayerSkill:
     """How good forecasts of one layer are at each lead; the names of forecasts are the same for all layers, ours first.
 
-    `rmse` is in the layer's units; `acc`, the correlation of anomalies, is empty where it is not known. NaN: not measured.
+    `rmse` is in the layer's units; `acc`, the correlation of anomalies, is empty where unknown. NaN: not measured.
     """
 
-    layer: Layer
+    layer: FieldLayer
     leads: Sequence[float]
     rmse: Mapping[str, Sequence[float]]
     acc: Mapping[str, Sequence[float]] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.domains.fields.reading.grid import Grid, Layer
+from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.inspect.figures import INK
 
 _SPELLED = r"\d*{0}\d*m?|{0}_?(wnd|wind|as|a|o|grd|comp\w*|vel\w*)|(wnd|wind|water|vel)_?{0}"
@@ -14,16 +14,16 @@ _NORTH = re.compile(rf"^({_SPELLED.format('v')})$|northward|meridional|\bv[ -]co
 ARROW_INCHES = 0.22  # between the feet of two arrows
 
 
-def is_wind_part(layer: Layer) -> bool:
+def is_wind_part(layer: FieldLayer) -> bool:
     """Whether a layer is one part of a wind, so that its sign is a direction."""
     return _says(_EAST, layer) or _says(_NORTH, layer)
 
 
-def _says(pattern: re.Pattern[str], layer: Layer) -> bool:
+def _says(pattern: re.Pattern[str], layer: FieldLayer) -> bool:
     return any(pattern.search(words) for words in (layer.variable, layer.title))
 
 
-def draw_arrows(axis: Any, east: np.ndarray, north: np.ndarray, grid: Grid, size: tuple[float, float]) -> None:
+def draw_arrows(axis: Any, east: np.ndarray, north: np.ndarray, grid: FieldGrid, size: tuple[float, float]) -> None:
     """Arrows over a map of `size` inches (width, height), spaced evenly; the longest just reach their neighbours."""
     rows, columns = (_spread(count, inches) for count, inches in zip(grid.shape, (size[1], size[0]), strict=True))
     u, v = (part[np.ix_(rows, columns)] for part in (east, north))

@@ -1,6 +1,6 @@
-"""Dataset.
+"""Graphs, sets and nodes to train on and held out. No torch.
 
-data      Graphs and sets with labels
-division  Graphs, sets and nodes divided into those to learn from and those held out
-reader    Graphs in files to learn from and held out; and sets, which are graphs without edges
+data      GraphData: graphs with labels, whole or of some nodes
+division  which are held out; nodes of one graph are two masks over it
+reader    the readers of graphs and of sets
 """

@@ -67,8 +67,8 @@ def _split(graphs: Sequence[Graph], kind: Kind, thing: str) -> tuple[list[Graph]
     train, out = ([g for g, d in zip(graphs, digests, strict=True) if (d in held) is side] for side in (False, True))
     each = " of each class" if kind == "classes" else ""
     rule = (
-        f"{len(out):,} of {len(graphs):,} {thing}: about {SHARE:.0%}{each} are held out, those with the lowest SHA-256, "
-        f"so that equal {thing} fall on the same side"
+        f"{len(out):,} of {len(graphs):,} {thing}: about {SHARE:.0%}{each} are held out, those with the lowest "
+        f"SHA-256, so that equal {thing} fall on the same side"
     )
     return train, out, rule
 
@@ -98,8 +98,8 @@ def node_data(found: GraphSet, valid: GraphSet | None, asked: Kind | None, name:
         train_masks, held_masks = _nodes_split(every, kind)
         train, held = LabelledNodes(graphs, train_masks), LabelledNodes(graphs, held_masks, (), train_masks)
         rule = (
-            f"{held.count:,} of {every.count:,} labelled nodes: about {SHARE:.0%} are held out, those whose name has the "
-            "lowest SHA-256; their edges and features are read in training, their labels are not"
+            f"{held.count:,} of {every.count:,} labelled nodes: about {SHARE:.0%} are held out, those whose name has "
+            "the lowest SHA-256; their edges and features are read in training, their labels are not"
         )
     tested = int(sum(mask.sum() for mask in others))
     notes = [f"{every.count:,} labelled nodes", *found.notes]

@@ -1,5 +1,5 @@
-"""Encoded.
+"""Graphs as numbers and as samples.
 
-positions  Where nodes are in their graph
-rows       Graphs and sets as numbers and as samples
+rows       graphs of different sizes padded behind, their edges in one list over all of them
+positions  eigenvectors of the Laplacian, steps between nodes
 """

@@ -10,8 +10,8 @@ APART = 1e-5  # eigenvalues nearer than this share a plane of eigenvectors, in w
 def laplacian_waves(edges: np.ndarray, size: int, count: int) -> np.ndarray:
     """(N, count) entries of the eigenvectors of the normalised Laplacian with the smallest eigenvalues above 0.
 
-    Scaled so that a typical entry is 1. Where several eigenvalues are equal, their eigenvectors are any basis of a plane,
-    and depend on the order of the nodes: they are left at zero. So are those that a small graph does not have.
+    Scaled so that a typical entry is 1. Where several eigenvalues are equal, their eigenvectors are any basis of a
+    plane, and depend on the order of the nodes: they are left at zero. So are those that a small graph does not have.
     """
     waves = np.zeros((size, count), np.float32)
     if size < 2 or not count:
@@ -30,7 +30,7 @@ def laplacian_waves(edges: np.ndarray, size: int, count: int) -> np.ndarray:
 
 
 def steps_between(edges: np.ndarray, size: int) -> np.ndarray:
-    """(N, N) kinds: 0 for a node and itself, the number of steps up to MOST_STEPS, and one more for all that is farther."""
+    """(N, N) kinds: 0 for a node and itself, the number of steps up to MOST_STEPS, and one more for all beyond."""
     joined = np.zeros((size, size), np.float32)
     joined[edges[:, 0], edges[:, 1]] = joined[edges[:, 1], edges[:, 0]] = 1.0
     steps = np.full((size, size), MOST_STEPS + 1, np.int8)

@@ -23,7 +23,7 @@ NODES_PER_MINUTE = 5000  # of the data, where the user does not say
 
 
 @dataclass(frozen=True)
-class Places:
+class NodePositions:
     """What a model wants to know of nodes besides the data: a number of eigenvectors, and the steps between them."""
 
     waves: int = 0
@@ -37,7 +37,7 @@ class GraphRows:
     graphs: Sequence[EncodedGraph]
     targets: Any  # an array with an entry for each graph, or a list of arrays with one for each node
     where: Sequence[np.ndarray] | None = None  # the nodes that count in each graph, as masks
-    places: Places = Places()
+    places: NodePositions = NodePositions()
     _kept: dict[tuple[int, ...], Samples] = field(default_factory=dict, repr=False, compare=False)
 
     def lengths(self) -> np.ndarray:
@@ -81,7 +81,7 @@ class EncodedGraphs:
         train, held = (_rows(side, codec, label, known) for side in (data.train, data.held_out))
         return EncodedGraphs(data, train, held)
 
-    def source(self, places: Places, *, tokens: int, rows: int, seed: int) -> LikeLengthSource[Graphs, Any]:
+    def source(self, places: NodePositions, *, tokens: int, rows: int, seed: int) -> LikeLengthSource[Graphs, Any]:
         """The samples of a model: micro-batches of at most `tokens` nodes and `rows` graphs."""
         train, held = (GraphRows(r.graphs, r.targets, r.where, places) for r in (self.train, self.held_out))
         mark = self.data.fingerprint
@@ -141,7 +141,7 @@ def _rows(
     return GraphRows(encoded, targets, side.masks)
 
 
-def batch_of(graphs: Sequence[EncodedGraph], places: Places) -> Graphs:
+def batch_of(graphs: Sequence[EncodedGraph], places: NodePositions) -> Graphs:
     """Graphs in one padded batch."""
     nodes = max(1, *(graph.size for graph in graphs))
     shifts = [np.int64(row * nodes) for row in range(len(graphs))]

@@ -127,8 +127,9 @@ def _networkx(path: Path) -> tuple[Any, ...]:
     try:
         import networkx
     except ImportError:
-        raise WeftError(f"{path.suffix} files are read by NetworkX, which is not installed", where=shown(path),
-                        fix="pip install 'weft[graph]', or save the graph as .npz or node-link .json") from None  # fmt: skip
+        problem = f"{path.suffix} files are read by NetworkX, which is not installed"
+        fix = "pip install 'weft[graph]', or save the graph as .npz or node-link .json"
+        raise WeftError(problem, where=shown(path), fix=fix) from None
     next(read_text(path), "")  # refuses what is no text in words
     try:
         if path.suffix.lower() == ".gml":
@@ -136,7 +137,8 @@ def _networkx(path: Path) -> tuple[Any, ...]:
         else:
             graph = networkx.read_graphml(path)
     except Exception as error:  # whatever a damaged file makes a parser say
-        problem = f"no {path.suffix.lower()[1:]} file, or a damaged one: {str(error).splitlines()[0][:200] if str(error) else error!r}"
+        reason = str(error).splitlines()[0][:200] if str(error) else repr(error)
+        problem = f"no {path.suffix.lower()[1:]} file, or a damaged one: {reason}"
         raise DataError(problem, where=shown(path), fix="write it again with NetworkX") from None
     nodes = {str(node): dict(properties) for node, properties in graph.nodes(data=True)}
     edges = [(str(a), str(b), dict(properties)) for a, b, properties in graph.edges(data=True)]

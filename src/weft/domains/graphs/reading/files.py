@@ -1,4 +1,4 @@
-"""Graphs from files of every kind that weft reads, and whether sources hold some. `data.graphs` does the work.
+"""Graphs from files of every kind that weft reads, and whether sources hold some.
 
 One .npz file, tables of edges and nodes named together, a text or a folder of the TU collection, or GraphML, GML and
 node-link JSON with a graph each.
@@ -104,7 +104,7 @@ def _picked(values: np.ndarray | None, names: Sequence[str], wanted: Sequence[st
 
 
 def judge(survey: Survey) -> Judgement:
-    """Whether these are graphs: arrays of edges, tables of edges and nodes, graph files, or texts and folders of graphs."""
+    """Whether these are graphs: arrays of edges, tables of edges and nodes, graph files, texts or folders of graphs."""
     if survey.sources and all(source.kind == "file" and source.tables for source in survey.sources):
         return _judge_tables(survey)
     return survey.weakest(_judge_source)

@@ -1,4 +1,4 @@
-"""Properties of nodes by name, as tables and graph files have them: which are numbers, which are words, which are a label."""
+"""Properties of nodes by name, as tables and graph files have them: which are numbers, words, or a label."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

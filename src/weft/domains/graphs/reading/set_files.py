@@ -1,4 +1,4 @@
-"""Sets of vectors from files, and whether sources hold some. `data.graphs.sets` does the work."""
+"""Sets of vectors from files, and whether sources hold some. `sets` reads one file."""
 
 from collections.abc import Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""A graph in tables: one of edges, one of nodes, maybe one of graphs (.csv, .tsv, .jsonl). Knows columns by their names.
+"""A graph in tables (.csv, .tsv, .jsonl): edges, nodes, perhaps graphs. Knows columns by their names.
 
 edges.csv   source,target[,weight][,type][,graph]
 nodes.csv   id,anything,...[,label][,split][,graph]

@@ -1,5 +1,5 @@
-"""Views.
+"""What a node read.
 
-drawing  The picture of a graph
-node     What a node of a graph read
+node     the graph around a node, with the attention weights on what it read
+drawing  nodes in the plane, edges between them
 """

@@ -1,4 +1,4 @@
-"""The picture of a graph: nodes in the plane, edges between them, and what one node read. Knows places and shares alone."""
+"""The picture of a graph: nodes in the plane, edges between them, and what one node read. Knows arrays alone."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ MOST_CLASSES = 8
 
 
 def layout(count: int, edges: Sequence[tuple[int, int]], plane: np.ndarray | None = None) -> np.ndarray:
-    """(count, 2) places from 0 to 1: springs along edges, all nodes pushing each other away (Fruchterman and Reingold, 1991)."""
+    """(count, 2) positions from 0 to 1: edges are springs, nodes repel each other (Fruchterman and Reingold, 1991)."""
     chance = np.random.Generator(np.random.PCG64(1))
     places = chance.random((count, 2)) if plane is None else np.array(plane, float)
     if plane is None and count > 1:

@@ -14,7 +14,7 @@ from weft.config import Config
 from weft.core import record
 from weft.core.recording import Reading
 from weft.domains.graphs.codec import GraphCodec
-from weft.domains.graphs.encoded.rows import Places, batch_of
+from weft.domains.graphs.encoded.rows import NodePositions, batch_of
 from weft.domains.graphs.views.drawing import draw_graph, layout
 from weft.errors import ConfigError, DataError, nearest
 from weft.inspect.views import AttentionChoice, LookedAnswer, View, page, svg_figure
@@ -129,7 +129,7 @@ class GraphView(View):
 
 @torch.inference_mode()
 def look_at_graph(
-    model: Stream, codec: GraphCodec, label: LabelCodec, graph: Graph, places: Places, how: LookAtGraph
+    model: Stream, codec: GraphCodec, label: LabelCodec, graph: Graph, places: NodePositions, how: LookAtGraph
 ) -> GraphView:
     """What one node of a graph read, and what the model answers."""
     if not graph.size:

@@ -1,5 +1,5 @@
-"""Codec.
+"""What a decoder writes, and in which language.
 
-languages  The languages of a translation, where a model knows several and a user names two of them
-target     TargetCodec
+target     TargetCodec: the protocol of what a decoder writes, texts or symbols
+languages  ChosenLanguages: the two languages of a translation, where a model knows several
 """

@@ -13,6 +13,6 @@ class ChosenLanguages(Config):
     target_language: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
-        "source_language": "the language of the input, where the model knows several: en, English or the model's own code",
-        "target_language": "the language to translate into, where the model knows several: de, German or the model's own code",
+        "source_language": "language of the input, where the model knows several: en, English or the model's own code",
+        "target_language": "language to translate into, where the model knows several: de, German or the model's code",
     }

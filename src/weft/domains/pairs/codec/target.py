@@ -1,4 +1,4 @@
-"""TargetCodec: what a decoder writes, texts or symbols. Knows what a writer asks for; refuses to know what is written."""
+"""TargetCodec: what a decoder writes, texts or symbols. Knows what a writer asks for, not what is written."""
 
 from collections.abc import Iterable
 from typing import Protocol, runtime_checkable

@@ -1,9 +1,7 @@
-"""Reading.
+"""People's files become pairs of texts. No torch.
 
-formats   The pairs in one file of a known ending
-pairs     Sentence pairs
-parallel  Two plain text files that run side by side
-suspects  Pairs that look wrong
-texts     Pairs
-tmx       Translation memories (.tmx)
+pairs     read_pairs and judge: all sources together
+formats   one file of a known ending; parallel two files side by side; tmx translation memories
+texts     Pairs: the rows, what is known of them, what is held out
+suspects  pairs that look wrong: repeated, untranslated, the wrong way round
 """

@@ -179,7 +179,7 @@ def _catalogue(path: Path, source: str | None, target: str | None) -> Reading:
     return Reading((columns[0], columns[1]), (path, path), _messages(entries, turned), tuple(notes))
 
 
-def _messages(entries: list[po.Entry], turned: bool) -> Iterator[Row | str]:
+def _messages(entries: list[po.PoMessage], turned: bool) -> Iterator[Row | str]:
     for entry in entries:
         if entry.is_header or entry.obsolete or entry.fuzzy:
             yield "header" if entry.is_header else "obsolete" if entry.obsolete else "fuzzy"

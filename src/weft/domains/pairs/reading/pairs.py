@@ -235,7 +235,7 @@ def judge_table(table: Table) -> Judgement:
 
 
 def _translations(first: Column, second: Column, *, named: bool) -> bool:
-    """Whether two columns look like sentences and their translations. Names that say otherwise ask for whole sentences."""
+    """Whether two columns look like sentences and their translations. With `named` columns, only whole sentences do."""
     lengths = sorted((first.length, second.length))
     varied = sorted(column.distinct / len(column.values) for column in (first, second))
     if lengths[1] > ALIKE * lengths[0] or varied[0] * VARIED < 1 or varied[1] * 2 < 1:

@@ -1,4 +1,4 @@
-"""Pairs: sources with their translations, what people should know of them, and what is held out. Knows no files' formats."""
+"""Pairs: sources with their translations, what people should know of them, what is held out. Knows no formats."""
 
 import hashlib
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,6 @@
-"""Sample.
+"""The phrasebook: English sentences with their French, Italian or German.
 
-german      How German says a meaning
-phrasebook  The phrasebook that ships with weft
-romance     How French and Italian say a meaning
+phrasebook  the pairs, and which word is which
+romance     how French and Italian say a meaning
+german      how German does
 """

@@ -24,7 +24,7 @@ from weft.domains.texts.grammar.meaning import (
 
 @dataclass(frozen=True, eq=False)
 class Romance:
-    """What French and Italian differ in. Four forms are masculine, feminine and both in the plural; or those of I, she, we, they."""
+    """What French and Italian differ in. Four forms: masculine, feminine, their plurals; or of I, she, we, they."""
 
     language: str
     determiners: dict[str, tuple[str, str, str, str]]

@@ -1,5 +1,5 @@
-"""Views.
+"""What a translation looked at.
 
-looking      A look at a text that a run's encoder–decoder writes for another
-translation  What a translation looked at
+looking      a look at one text by a run
+translation  the alignment as a picture, a page or text; one token step by step
 """

@@ -173,7 +173,7 @@ def seq2seq_readers(
     target: Sequence[str],
     side: Side,
 ) -> Readers:
-    """Who reads whom in an encoder–decoder; `target` are the tokens that are written, each read for by the one before."""
+    """Who reads whom in an encoder–decoder; `target` are the tokens written, each predicted by the one before."""
     before = ["<start>", *target[:-1]]
     joined = isinstance(
         model.config.target.trunk.memory, Prefix.Config

@@ -1,6 +1,6 @@
-"""Dataset.
+"""Pictures to train on and pictures held out. No torch.
 
-facts     How many pictures there are, of which sizes, classes and kinds
-pictures  Pictures to learn from and pictures held out
-split     Pictures to learn from and pictures held out
+facts     how many pictures there are, of which sizes, classes and kinds; a contact sheet
+pictures  the readers, with labels and without
+split     the split: a pure function of contents and labels
 """

@@ -1,4 +1,4 @@
-"""What people want to know of their pictures before they train: how many, of which sizes, classes and kinds; a contact sheet."""
+"""What people want to know of their pictures: how many, of which sizes, classes and kinds; a contact sheet."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -45,4 +45,5 @@ def contact_sheet_of(album: Album, title: str, format: str) -> bytes:
     some = [len(album) * k // min(ON_SHEET, len(album)) for k in range(min(ON_SHEET, len(album)))]
     pixels = [album.read(k, SHEET_SIDE).pixels for k in some]
     names = [" ".join(filter(None, [Path(album.names[k]).name, album.pictures[k].label])) for k in some]
-    return contact_sheet(pixels, names, title=f"{title}: {len(some)} of {len(album):,} pictures", format=format)  # type: ignore[arg-type]
+    heading = f"{title}: {len(some)} of {len(album):,} pictures"
+    return contact_sheet(pixels, names, title=heading, format=format)  # type: ignore[arg-type]

@@ -8,8 +8,8 @@ from typing import Any, Protocol, final
 from weft.batches.order import key
 from weft.domains.pictures.dataset.facts import contact_sheet_of, pictures_in_numbers
 from weft.domains.pictures.dataset.split import split_album
-from weft.domains.pictures.reading import recognising as images
-from weft.domains.pictures.reading.album import Album, Found
+from weft.domains.pictures.reading import recognising
+from weft.domains.pictures.reading.album import Album, FoundPictures
 from weft.domains.pictures.reading.trying import OF_CLASSES, read_images
 from weft.domains.pictures.sample import digits
 from weft.errors import DataError, listed
@@ -72,7 +72,7 @@ class LabelledPictures(Reader[PictureData]):
     roles = (PICTURE, LABEL)
 
     def judge(self, survey: Survey) -> Judgement:
-        return images.judge(survey)
+        return recognising.judge(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: LabelSettings, count: Count | None = None
@@ -99,7 +99,7 @@ class Pictures(Reader[PictureData]):
     roles = (PICTURE,)
 
     def judge(self, survey: Survey) -> Judgement:
-        return images.judge_alone(survey)
+        return recognising.judge_alone(survey)
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None = None
@@ -120,7 +120,13 @@ def name_of(sources: Sequence[str], sample: str) -> str:
 
 
 def held_apart(
-    found: Found, given: Found | None, name: str, valid: str | None, *, even: bool = True, apart: str = SET_APART
+    found: FoundPictures,
+    given: FoundPictures | None,
+    name: str,
+    valid: str | None,
+    *,
+    even: bool = True,
+    apart: str = SET_APART,
 ) -> PictureData:
     """What is trained on and what is held out: other data that was `given`, a part set apart in it, or split off.
 
@@ -154,10 +160,10 @@ def held_apart(
 
 def _read(
     sources: Sequence[str], valid: str | None, asked: PictureSettings, count: Count | None, *, labels: bool
-) -> tuple[Found, Found | None]:
+) -> tuple[FoundPictures, FoundPictures | None]:
     """The pictures in files, or the sample; and those to be held out, where they are named."""
     skip = asked.allowed
-    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else Found(digits(), None)
+    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else FoundPictures(digits(), None)
     return found, None if valid is None else read_images([valid], labels=labels, skip=skip)
 
 

@@ -10,9 +10,9 @@ from weft.files.held_out import SHARE, held_digests
 def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tuple[Album, Album, str]:
     """Hold out about a share of every class, those whose content has the lowest SHA-256; also the rule in words.
 
-    Unless the shares are to be `even`, labels have no say.
-    Identical pictures fall on the same side, and so do copies: saved again in another format, turned or mirrored. Of each
-    class with two different pictures at least one is held out, and at least one stays.
+    Labels matter only where shares are to be `even`. Identical pictures fall on the same side, and so do copies:
+    saved again in another format, turned or mirrored. Of each class with two different pictures at least one is held
+    out, and at least one stays.
     """
     labels = album.labels if even else None
     keys = _keys(album)
@@ -22,8 +22,8 @@ def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tup
         sides[key in held].append(index)
     each = "of each class " if labels else ""
     rule = (
-        f"{len(sides[1]):,} of {len(album):,} pictures: about {share:.0%} {each}are held out, those whose content has the "
-        "lowest SHA-256, so that identical, re-encoded and turned pictures fall on the same side"
+        f"{len(sides[1]):,} of {len(album):,} pictures: about {share:.0%} {each}are held out, those whose content has "
+        "the lowest SHA-256, so that identical, re-encoded and turned pictures fall on the same side"
     )
     return album.take(sides[0]), album.take(sides[1]), rule
 
@@ -31,7 +31,7 @@ def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tup
 def _keys(album: Album) -> list[bytes]:
     """What each picture is dealt out by: its digest, or the lowest of its copies'.
 
-    Where all pictures of a class are copies of one, they are dealt out by their own digests: else none could be held out.
+    Where all pictures of a class are copies of one, their own digests decide: else none could be held out.
     """
     lowest: defaultdict[int, bytes] = defaultdict(lambda: b"\xff" * 33)
     first = copied([picture.thumbnail for picture in album.pictures], album.labels)

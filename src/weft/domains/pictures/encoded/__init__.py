@@ -1,12 +1,13 @@
-"""Encoded.
+"""Pictures as a model works with them.
 
-augment    Pictures changed at random, a batch at a time
-batches    Batches of pictures for training and for measuring
-frames     Frames
-geometry   Where the pixels of a changed picture are read
-mixing     Pictures mixed with others
-preparing  Pictures prepared as the makers of a model prepared theirs
-seen       Pictures as a model works with them
-tone       Light and colour of pictures
-views      Several views of each picture, for models that learn to see the whole in a part
+A change is drawn from (key, global index) by a counter-based generator: neither batches, processes nor a restart change
+it. Frames that do not fit in memory are read from their files one batch early (`batches.ahead`).
+
+seen       SeenPictures: the data at a size, in channels, on a scale
+frames     pictures scaled, in memory or read from files
+preparing  pictures scaled and cut as the makers of a model did
+batches    samples for training and measuring
+views      several views of each picture
+augment    random changes, a batch at a time: geometry moves pixels, tone changes light and colour
+mixing     pictures mixed with others (mixup, cutmix)
 """

@@ -25,7 +25,7 @@ Make = Callable[[np.ndarray, np.ndarray], B]  # pictures by row, and the global 
 
 
 class PictureSource(Generic[B]):
-    """A `Source` of pictures: changed at random for training, as its index alone decides, and as they are when held out.
+    """A `Source` of pictures: changed at random for training, by their index alone, and as they are when held out.
 
     `make` gives the samples of some pictures at some global indices, `mix` blends samples with others of the data, and
     `held_out` gives all held-out batches, or those of about as many pictures as it is asked for.

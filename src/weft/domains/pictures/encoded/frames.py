@@ -1,8 +1,8 @@
 """Frames: pictures at the size that a model works with, ready to be batched.
 
-Small pictures of one shape are taken as they are. Others are read whole, scaled to about `size` times `size` pixels with
-their aspect kept; in training a random part of each is drawn as a square, which is an augmentation and says so. A model
-from elsewhere may say how its pictures are prepared instead.
+Small pictures of one shape are taken as they are. Others are read whole, scaled to about `size` times `size` pixels
+with their aspect kept; in training a random part of each is drawn as a square, which is an augmentation and says so. A
+model from elsewhere may say how its pictures are prepared instead.
 """
 
 import math
@@ -155,7 +155,7 @@ def in_channels(picture: Decoded, channels: int) -> Decoded:
 def by_shape(
     frames: Frames, codec: PictureCodec, stride: int, batch: int, *, most: int | None = None
 ) -> Iterator[tuple[np.ndarray, Picture]]:
-    """All pictures, or about `most` spread over them, whole, in batches of one shape: their rows and pixels from 0 to 1.
+    """All pictures, or about `most` spread over them, whole, in batches of one shape: rows, and pixels from 0 to 1.
 
     The codec and the picture alone decide at which shape it is read.
     """
@@ -199,7 +199,7 @@ def scaled(picture: np.ndarray, height: int, width: int) -> UInt8[Tensor, "C Y X
 def part(
     picture: Decoded, size: int, zoom: float, chance: np.ndarray
 ) -> tuple[UInt8[Tensor, "C Y X"], np.ndarray | None, float]:
-    """A random part of a picture as a square, and its span: from 1 - zoom to all of its area, its aspect changed a little."""
+    """A random part of a picture as a square, and its span: 1 - zoom to all of its area, aspect changed a little."""
     height, width = picture.pixels.shape[:2]
     area = height * width * (1 - zoom * chance[0])
     aspect = math.exp((2 * chance[1] - 1) * math.log(4 / 3))

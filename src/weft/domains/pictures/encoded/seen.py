@@ -62,8 +62,8 @@ class SeenPictures:
 def codec_for(album: Album, size: int | None, usual: int, *, trained: int | None = None) -> PictureCodec:
     """How pictures like these are read: as they are where all have one small shape, else at a size in pixels.
 
-    The size is that at which a model was `trained` before, or the one asked for, or the usual one. Shapes that are larger
-    than the first two are not small.
+    The size is that at which a model was `trained` before, or the one asked for, or the usual one. Shapes that are
+    larger than the first two are not small.
     """
     shape = _one_shape(album, min(SMALL, trained or size or SMALL))
     side = trained or (size or usual if shape is None else max(shape))

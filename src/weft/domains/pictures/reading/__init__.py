@@ -1,12 +1,11 @@
-"""Reading.
+"""People's pictures become an album. No torch.
 
-album        An album
-arrays       Pictures in .npz and .npy files
-copies       Which pictures are copies of each other
-folders      The pictures in a folder and all below it
-layout       What the folders that pictures stand in mean
-recognising  Pictures, with or without classes
-sources      Which pictures a name stands for
-tables       Pictures that a .csv or .tsv file names, with their classes
-trying       Users' pictures, every one of them tried before it is relied on
+recognising  whether sources hold pictures, with classes or without
+sources      which pictures a name stands for: folders, archives, arrays, tables, patterns
+folders      a folder and all below it; layout says what the folders mean
+tables       a table that names pictures
+arrays       .npz and .npy files
+trying       every picture decoded once before it is relied on; a broken one is named and left out, up to a bound
+album        Album: pictures that were found, with labels, captions or questions, read in any order
+copies       pictures saved again, turned or mirrored, so that they are held out together
 """

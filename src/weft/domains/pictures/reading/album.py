@@ -14,21 +14,20 @@ import numpy as np
 from weft.errors import DataError
 from weft.files.pictures.colour import Backing
 from weft.files.pictures.decoding import SMALL, Decoded, shrunk
-from weft.files.pictures.locations import Place, digest
+from weft.files.pictures.locations import PictureLocation, digest
 from weft.files.pictures.regions import Question, Region
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What is known of one picture: `digest` is the SHA-256 of its content, None where nobody has read it yet.
+    """What is known of one picture: `digest` is the SHA-256 of its content, None before it is read.
 
-    `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it. `regions` says for
-    each caption what its words are about, where that is known.
-    `thumbnail` is what copies are known by (`images.copies`).
+    `kept` is the picture itself, its shorter side at most `SMALL`; `captions` are sentences about it. `regions` says
+    for each caption what its words are about, where that is known. `thumbnail` shows which are `copies`.
     """
 
     name: str
-    place: Place = field(repr=False)
+    place: PictureLocation = field(repr=False)
     label: str | None = None
     scale: float = math.nan
     digest: bytes | None = field(default=None, repr=False)
@@ -138,7 +137,7 @@ class Album:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundPictures:
     """Pictures to learn from, and those that the data itself holds out, if it does."""
 
     train: Album

@@ -18,7 +18,7 @@ from weft.files.arrays import array, headers
 from weft.files.decoding import shown
 from weft.files.pictures.colour import BACKGROUND, Backing, Range, over_background, to_bytes
 from weft.files.pictures.decoding import Decoded, shrunk
-from weft.files.pictures.locations import ARRAYS, Entry, Gathered, Place
+from weft.files.pictures.locations import ARRAYS, Gathered, PictureEntry, PictureLocation
 
 STEMS = (("x", "y"), ("images", "labels"))
 HELD = ("val", "valid", "validation", "dev", "test")
@@ -38,7 +38,7 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True)
-class RowPlace(Place):
+class RowPlace(PictureLocation):
     """One picture of a stack."""
 
     stack: Stack
@@ -103,7 +103,7 @@ def in_arrays(path: Path, *, labels: bool) -> Gathered:
         texts = _labels(path, names, len(values)) if labels else [None] * len(values)
         scales = _scales(path, names, len(values))
         gathered.entries.extend(
-            Entry(f"{shown(names.pictures)}[{i}]", RowPlace(stack, i), texts[i], scales[i], held)
+            PictureEntry(f"{shown(names.pictures)}[{i}]", RowPlace(stack, i), texts[i], scales[i], held)
             for i in range(len(values))
         )
     return gathered

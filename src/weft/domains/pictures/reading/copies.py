@@ -1,4 +1,4 @@
-"""Which pictures are copies of each other: saved again in another format or size, turned or mirrored. Knows small versions alone.
+"""Which pictures are copies of each other: saved again, in another size, turned or mirrored. Knows thumbnails alone.
 
 A copy held out while its original is learned from would be measured as if it were new.
 """
@@ -30,7 +30,7 @@ def thumbnail(picture: Decoded) -> bytes:
 def copied(thumbnails: Sequence[bytes | None], labels: Sequence[str] | None) -> list[int]:
     """For each picture the first that it is a copy of, itself where there is none.
 
-    Pictures of different labels are no copies where one of them is turned: an arrow to the left is not one to the right.
+    Pictures of different labels are no copies where one of them is turned: left and right are not the same.
     """
     first = list(range(len(thumbnails)))
     for a, b, turned in _pairs(thumbnails):

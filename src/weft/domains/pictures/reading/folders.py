@@ -14,7 +14,7 @@ from weft.files.pictures.locations import NO_PICTURE, FilePlace, Listing, Spotte
 def in_folder(root: Path, *, most: int | None = None) -> Listing:
     """All pictures below a folder, by name; what is not a picture is listed with the reason.
 
-    `most` is the number of files after which the walk ends. Links are followed within the folder; none is entered twice.
+    `most` is the number of files after which the walk ends. Links are followed within the folder, each once.
     """
     listing, entered, seen = Listing([], []), set[tuple[int, int]](), 0
     waiting = [root]

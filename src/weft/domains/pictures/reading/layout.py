@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from weft.errors import DataError
-from weft.files.pictures.locations import Entry, Gathered, Spotted
+from weft.files.pictures.locations import Gathered, PictureEntry, Spotted
 
 TRAIN = ("train", "training")
 HELD = ("val", "valid", "validation", "dev", "test")  # the first that is there is held out
@@ -29,13 +29,13 @@ def arrange(pictures: Sequence[Spotted], *, labels: bool, where: str) -> Gathere
     return found
 
 
-def _entry(picture: Spotted, depth: int, labels: bool, where: str, *, held: bool = False) -> Entry:
+def _entry(picture: Spotted, depth: int, labels: bool, where: str, *, held: bool = False) -> PictureEntry:
     name = "/".join(picture.parts)
     if not labels:
-        return Entry(name, picture.place, held=held)
+        return PictureEntry(name, picture.place, held=held)
     if len(picture.parts) <= depth + 1:
         raise DataError(f"the picture {name} is in no folder that would name its class", where=where, fix=LAYOUT)
-    return Entry(name, picture.place, picture.parts[depth], held=held)
+    return PictureEntry(name, picture.place, picture.parts[depth], held=held)
 
 
 def _wrapping(pictures: Sequence[Spotted]) -> int:

@@ -1,4 +1,4 @@
-"""Pictures, with or without classes: whether sources hold them, and reading them. `data.images` does the work."""
+"""Whether sources hold pictures, with or without classes. Decodes nothing."""
 
 from dataclasses import replace
 from itertools import islice
@@ -7,7 +7,6 @@ from pathlib import Path
 from weft.domains.pictures.reading.arrays import holds_pictures, is_arrays
 from weft.domains.pictures.reading.folders import in_folder
 from weft.domains.pictures.reading.tables import is_picture_table
-from weft.domains.pictures.reading.trying import find_pictures, read_images
 from weft.errors import DataError
 from weft.files.known_roles import PICTURE
 from weft.files.pictures.formats import named_as_picture
@@ -16,8 +15,6 @@ from weft.files.survey import FILES, NO, Judgement, Survey, Surveyed, weakest
 from weft.files.tables import Table
 
 LOOK = 200  # files looked at to recognise a folder or an archive
-
-__all__ = ["find_pictures", "judge", "read_images"]
 
 
 def judge(survey: Survey) -> Judgement:
@@ -67,7 +64,7 @@ def _branches(folder: Path) -> bool:
 
 
 def _sub_folders(folder: Path) -> int:
-    """How many folders stand side by side in a folder; one that holds a single folder and no pictures is gone through."""
+    """How many folders stand side by side in a folder; a single folder without pictures beside it is entered."""
     try:
         inside = [entry for entry in folder.iterdir() if not leftover(entry.name)]
     except OSError:

@@ -17,10 +17,10 @@ from weft.files.pictures.archives import in_archive
 from weft.files.pictures.formats import is_archive
 from weft.files.pictures.locations import (
     NO_PICTURE,
-    Entry,
     FilePlace,
     Gathered,
     Listing,
+    PictureEntry,
     Spotted,
     has_picture,
     leftover,
@@ -52,7 +52,7 @@ def gather(source: str | Path, *, labels: bool, sides: bool = True) -> Gathered:
         return in_arrays(path, labels=labels)
     if labels:
         raise DataError("a file by itself has no folder that would name its class", where=shown(path), fix=LAYOUT)
-    return Gathered([Entry(shown(path), FilePlace(path))])
+    return Gathered([PictureEntry(shown(path), FilePlace(path))])
 
 
 def _arranged(found: Listing, path: Path, labels: bool, sides: bool) -> Gathered:
@@ -61,7 +61,7 @@ def _arranged(found: Listing, path: Path, labels: bool, sides: bool) -> Gathered
         problem = f"0 pictures, {len(found.skipped)} skipped{':' if listed else ''}{listed}"
         raise DataError(problem, where=shown(path), fix="name a folder or archive with PNG, JPEG or other pictures")
     if not sides:
-        return Gathered([Entry("/".join(p.parts), p.place) for p in found.pictures], found.skipped)
+        return Gathered([PictureEntry("/".join(p.parts), p.place) for p in found.pictures], found.skipped)
     arranged = arrange(found.pictures, labels=labels, where=shown(path))
     return Gathered(arranged.entries, found.skipped + arranged.skipped)
 

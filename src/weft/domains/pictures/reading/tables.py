@@ -1,6 +1,6 @@
 """Pictures that a .csv or .tsv file names, with their classes. Knows columns; refuses to decode.
 
-A header names the columns. Paths are relative to the table's folder; those that lead out of it are bad unless that is allowed.
+A header names the columns. Paths are relative to the table's folder; those that lead out of it are bad unless allowed.
 """
 
 import math
@@ -12,7 +12,7 @@ from weft.files.bounds import OUTSIDE, leads_out
 from weft.files.decoding import shown
 from weft.files.finding import ending
 from weft.files.known_roles import CLASS_NAMES, NUMBER_NAMES, PICTURE, PICTURE_NAMES
-from weft.files.pictures.locations import TABLES, Entry, FilePlace, Gathered
+from weft.files.pictures.locations import TABLES, FilePlace, Gathered, PictureEntry
 from weft.files.roles import Role, known_as
 from weft.files.tables import Table, open_table
 
@@ -63,7 +63,7 @@ def _first_row(table: Table) -> list[str]:
     return list(first.cells)
 
 
-def _entry(folder: Path, cells: list[str], count: int, places: tuple[int, int | None, int | None]) -> Entry:
+def _entry(folder: Path, cells: list[str], count: int, places: tuple[int, int | None, int | None]) -> PictureEntry:
     if len(cells) != count:
         raise DataError(f"{len(cells)} columns, expected {count} as in the header")
     name, label, scale = ("" if place is None else cells[place].strip() for place in places)
@@ -73,7 +73,9 @@ def _entry(folder: Path, cells: list[str], count: int, places: tuple[int, int | 
         raise DataError(f"the path {OUTSIDE}")
     if places[1] is not None and not label:
         raise DataError("the label is blank")
-    return Entry(shown(name), FilePlace(folder / name), None if places[1] is None else shown(label), _metres(scale))
+    return PictureEntry(
+        shown(name), FilePlace(folder / name), None if places[1] is None else shown(label), _metres(scale)
+    )
 
 
 def _metres(text: str) -> float:

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from weft.domains.pictures.reading.album import Album, Found, Listed
+from weft.domains.pictures.reading.album import Album, FoundPictures, Listed
 from weft.domains.pictures.reading.copies import thumbnail
 from weft.domains.pictures.reading.layout import LAYOUT
 from weft.domains.pictures.reading.sources import gather
@@ -32,11 +32,11 @@ def read_images(
     skip: Skip = None,
     progress: Callable[[int, int], None] | None = None,
     keep: int = KEEP,
-) -> Found:
+) -> FoundPictures:
     """Find pictures, decode every one once, and say what is wrong with those that are left out.
 
-    `skip` is how many bad pictures are left out before the data is refused, or, if it is not a whole number, which share
-    of all; None allows one in a hundred, and always one.
+    `skip` is how many bad pictures are left out before the data is refused, or, if it is not a whole number, which
+    share of all; None allows one in a hundred, and always one.
     """
     check_skip(skip, "pictures")
     found = _gathered(sources, labels=labels)
@@ -51,7 +51,7 @@ def try_all(
     skip: Skip = None,
     progress: Callable[[int, int], None] | None = None,
     keep: int = KEEP,
-) -> Found:
+) -> FoundPictures:
     """The pictures that were gathered, each decoded once; `read_images` says what `skip` means."""
     check_skip(skip, "pictures")
     total, children = len(found.entries) + len(found.bad), Children()
@@ -77,9 +77,9 @@ def try_all(
     held = Album(tuple(sides[1]), tuple(bad[1])) if sides[1] else None
     train = Album(tuple(sides[0]), tuple(found.skipped + bad[0] + ([] if held else bad[1])))
     _enough(train, labels, where)
-    alone = f"decoded without the shelter of a process of its own, as none starts: {children.why}"
+    alone = f"decoded in weft's own process, because no worker process could be started: {children.why}"
     more = _repeated(train, held) | ({alone: children.alone} if children.alone else {})
-    return Found(replace(train, more=more), held)
+    return FoundPictures(replace(train, more=more), held)
 
 
 def find_pictures(sources: str | Path | Sequence[str | Path]) -> Album:

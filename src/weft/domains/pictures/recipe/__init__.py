@@ -1,5 +1,5 @@
-"""Recipe.
+"""Models of pictures that suit the data and the budget.
 
-costs  What it costs to learn from a picture, counted on a model whose weights are on no device at all
-sizes  Models for pictures
+sizes  models by name, and the settings that go with them
+costs  operations to learn from one picture, counted on a model without memory
 """

@@ -1,4 +1,4 @@
-"""Models for pictures: sizes that suit a budget, and the settings that go with them. Reads no files and trains nothing."""
+"""Models for pictures: sizes that suit a budget, and their settings. Reads no files and trains nothing."""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -12,7 +12,7 @@ from weft.errors import WeftError
 from weft.models.backbone import backbone_name, embed_of
 from weft.models.stream import Stream
 from weft.models.zoo.vision import RESNETS, VISION_MODELS, VisionSize, mae, resnet, scale_mae, small_net, vit
-from weft.tasks.recipe import OF_A_TRUNK, Recipe, Rounds, heads_for
+from weft.tasks.recipe import OF_A_TRUNK, MinEpochs, Recipe, heads_for
 from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings.limits import with_settings
 
@@ -59,7 +59,7 @@ LADDERS: dict[str, tuple[VisionSize, ...]] = {
         VisionSize(dim=1, depth=0, net=small_net(64, (1, 1, 1, 1))),
     ),
 }
-SIZING = {"vit": Rounds(25, ENOUGH), "vit-hybrid": Rounds(12, ENOUGH), "resnet": Rounds(8, ENOUGH)}
+MIN_EPOCHS = {"vit": MinEpochs(25, ENOUGH), "vit-hybrid": MinEpochs(12, ENOUGH), "resnet": MinEpochs(8, ENOUGH)}
 VIT = {"lr": 3e-3, "matrix_lr": 4.0, "weight_decay": 0.1}
 
 CLASSIFYING = Recipe(
@@ -129,14 +129,15 @@ def backbone_maker(
 
 
 def choose_size(draft: PictureDraft[T], ladder: str, cost: Callable[[VisionSize], float]) -> VisionSize:
-    """The preset's, or the largest rung of a ladder that still sees the pictures often enough; with the user's numbers."""
+    """The preset's, or the largest rung of a ladder that sees the pictures often enough; with the user's numbers."""
     patch, preset = max(1, round(draft.encoded.codec.config.size / PATCHES_PER_SIDE)), draft.request.preset
     if preset is not None:
         size = PRESETS[preset]
         return _with_own_numbers(replace(size, patch=patch) if preset == "tiny" else size, draft.training)
     rungs = [_with_own_numbers(replace(size, patch=patch), draft.training) for size in LADDERS[ladder]]
     pictures = len(draft.encoded.train)
-    return draft.sizing.choose(rungs, cost, pictures, lambda some, seen: SIZING[ladder].choose(some, seen, pictures))
+    rule = MIN_EPOCHS[ladder]
+    return draft.sizing.choose(rungs, cost, pictures, lambda some, seen: rule.choose(some, seen, pictures))
 
 
 def _with_own_numbers(size: VisionSize, training: PictureTraining) -> VisionSize:
@@ -150,7 +151,7 @@ def _with_own_numbers(size: VisionSize, training: PictureTraining) -> VisionSize
 
 
 def decided(draft: PictureDraft[T], backbone: Stream.Config, cost: Cost[T], without: Collection[str] = ()) -> T:
-    """The settings with everything decided for a backbone; `without` are changes that would make pictures mean another thing."""
+    """The settings with all decided for a backbone; `without` are changes that would alter what a picture means."""
     seen: SeenPictures = draft.encoded
     strength, how = augmentation(draft, epochs(draft, backbone, cost), without)
     blocks = backbone.trunk.all_blocks()
@@ -179,7 +180,7 @@ def epochs(draft: PictureDraft[T], backbone: Stream.Config, cost: Cost[T]) -> fl
 
 
 def augmentation(draft: PictureDraft[T], epochs: float, without: Collection[str]) -> tuple[str, Augment]:
-    """How strongly pictures are changed in training, and how. Grey ones are not mirrored: most are digits or letters."""
+    """How strongly pictures are changed in training, and how. Grey ones are not mirrored: most are letters."""
     strength = draft.training.strength
     if strength == "auto":
         strength = "light" if epochs < MEDIUM_FROM else "medium" if epochs < HEAVY_FROM else "heavy"

@@ -1,6 +1,5 @@
-"""Views.
+"""What a model of pictures looks at, and what it learned.
 
-learned       What a model of pictures learned before it saw one
-learned_view  What a model for pictures learned, whatever picture it reads
-vision        What a model for pictures looks at
+vision        maps over one picture
+learned_view  filters and positions of a run; learned draws them
 """

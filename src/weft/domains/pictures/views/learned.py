@@ -50,7 +50,7 @@ def draw(
 
 
 def components(weights: np.ndarray, patch: tuple[int, int, int], count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first principal components of the filters, (count, height, width, channels), and their shares of the variance.
+    """The first principal components of the filters, (count, height, width, channels), and their shares of variance.
 
     A component and its negative are the same: the one whose strongest weight is positive is taken.
     """
@@ -141,7 +141,7 @@ def _mosaic(alike: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndar
 
 
 def _scale(alike: np.ndarray) -> tuple[float, float, list[str]]:
-    """The darkest and brightest similarity and the colours between: what different patches have, as each is like itself.
+    """The darkest and brightest similarity, and the colours between: of different patches, as each is like itself.
 
     Where some are below 0, blue is below and red above; else shades run from the least to the most.
     """

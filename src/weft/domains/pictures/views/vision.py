@@ -48,8 +48,8 @@ class LookAtPicture(Ground):
         "head": "show one head, counted from 1",
         "every": "show every layer and head, each in its own panel",
         "patch": "row,column: the attention of this patch, instead of that of the class token or of all tokens",
-        "by": "attention: the attention weights; gradient: what supports the answer (Grad-CAM); occlusion: which parts make the "
-        "answer less probable when they are covered; by default the first of these that the model has",
+        "by": "attention: the attention weights; gradient: what supports the answer (Grad-CAM); occlusion: which parts "
+        "make the answer less probable when they are covered; by default the first of these that the model has",
         "label": "with by=gradient or by=occlusion: explain this class instead of the model's answer",
         "token": f"{TOKEN}; tokens are class, and patches as row,column",
         "what": "filters, positions or both: what the embedder learned; needs no picture",

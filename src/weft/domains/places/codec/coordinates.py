@@ -1,4 +1,4 @@
-"""PlaceCodec: coordinates as people write them, and the numbers that a model takes. Knows axes; refuses to know files."""
+"""PlaceCodec: coordinates as people write them, and the numbers a model takes. Knows axes; refuses to know files."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ class PlaceCodec(Codec):
     """(coordinate - middle) / reach for each axis; degrees of latitude and longitude stay as they are."""
 
     class Config(Codec.Config):
-        """`cells` is the height and width of the picture or grid whose cells were learned; `dates` are days since 1970."""
+        """`cells` is the height and width of the picture or grid that was learned; `dates` are days since 1970."""
 
         axes: tuple[str, ...]
         middle: tuple[float, ...]
@@ -37,7 +37,7 @@ class PlaceCodec(Codec):
     def of(
         cls, where: np.ndarray, axes: tuple[str, ...], *, cells: tuple[int, int] | None, dates: bool, picture: bool
     ) -> Self:
-        """The codec for places like these. Axes of a plane share one reach, so that distances keep their proportions."""
+        """The codec for places like these. Axes of a plane share one reach, so distances keep their proportions."""
         low, high = where.min(0), where.max(0)
         fixed = np.array([picture or axis in DEGREES for axis in axes])
         plane = np.array([axis != "time" and axis not in DEGREES for axis in axes])

@@ -1,4 +1,4 @@
-"""Grids and pictures: every cell is a place. Knows arrays' names and shapes; never unpickles. Cells without a value are left out."""
+"""Grids and pictures: every cell with a value is a place. Knows arrays' names and shapes; never unpickles."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from weft.amounts import beyond_globe
-from weft.domains.places.reading.rows import GLOBE, PlaceColumns, PlaceRows, Places
+from weft.domains.places.reading.rows import GLOBE, FoundPlaces, PlaceColumns, PlaceRows
 from weft.errors import DataError
 from weft.files.columns import plain
 from weft.files.decoding import shown
@@ -21,7 +21,7 @@ KNOWN = "give a table (.csv, .tsv, .jsonl), a grid (.npz, .nc) or one picture"
 PIXEL_AXES = ("x", "y")
 
 
-def read_cells(path: Path, asked: PlaceColumns) -> Places:
+def read_cells(path: Path, asked: PlaceColumns) -> FoundPlaces:
     """The cells of a grid or the pixels of a picture."""
     if path.is_dir():
         raise DataError("a folder, expected one file", where=shown(path), fix=KNOWN)
@@ -41,8 +41,8 @@ def read_cells(path: Path, asked: PlaceColumns) -> Places:
 # Pictures
 
 
-def picture_places(picture: tuple[np.ndarray, np.ndarray | None], where: str) -> Places:
-    """The pixels of a picture, (Y, X, 1 or 3) in bytes, at the middles of their squares; those that are missing are left out."""
+def picture_places(picture: tuple[np.ndarray, np.ndarray | None], where: str) -> FoundPlaces:
+    """The pixels of a picture, (Y, X, 1 or 3) in bytes, at the middles of their squares; missing ones are left out."""
     pixels, missing = picture
     height, width, channels = pixels.shape
     rows = PlaceRows(pixel_places(height, width), pixels.reshape(-1, channels))
@@ -52,7 +52,7 @@ def picture_places(picture: tuple[np.ndarray, np.ndarray | None], where: str) ->
         notes += (f"transparent pixels, left out: {len(rows) - len(known):,}",)
     cells = (height, width)
     kept = rows if len(known) == len(rows) else rows.take(known)
-    return Places(kept, PIXEL_AXES, "colours", "colour", cells=cells, columns=(*PIXEL_AXES, "colour"), notes=notes)
+    return FoundPlaces(kept, PIXEL_AXES, "colours", "colour", cells=cells, columns=(*PIXEL_AXES, "colour"), notes=notes)
 
 
 def pixel_places(height: int, width: int) -> np.ndarray:
@@ -78,7 +78,7 @@ def _pixels(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
 # Grids
 
 
-def _grid(lat: np.ndarray, lon: np.ndarray, values: np.ndarray, name: str, where: str) -> Places:
+def _grid(lat: np.ndarray, lon: np.ndarray, values: np.ndarray, name: str, where: str) -> FoundPlaces:
     """The cells of a grid of (lat, lon); those that are no number are left out."""
     for axis, line in zip(GLOBE, (lat, lon), strict=True):
         for index, value in enumerate(line.tolist()):
@@ -94,7 +94,7 @@ def _grid(lat: np.ndarray, lon: np.ndarray, values: np.ndarray, name: str, where
     if len(known) < len(flat):
         notes += (f"cells that are no number, left out: {len(flat) - len(known):,}",)
     rows = PlaceRows(places, flat).take(known)
-    return Places(rows, GLOBE, "numbers", name, cells=(len(lat), len(lon)), columns=(*GLOBE, name), notes=notes)
+    return FoundPlaces(rows, GLOBE, "numbers", name, cells=(len(lat), len(lon)), columns=(*GLOBE, name), notes=notes)
 
 
 def _named(names: list[str], wanted: tuple[str, ...]) -> str | None:

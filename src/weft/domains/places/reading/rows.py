@@ -62,8 +62,8 @@ class PlaceRows:
 
 
 @dataclass(frozen=True)
-class Places:
-    """What files hold. `cells` is the height and width of a picture or a grid without time, whose cells are the places."""
+class FoundPlaces:
+    """What files hold. `cells` is the height and width of a picture, or of a grid without time."""
 
     rows: PlaceRows
     axes: tuple[str, ...]
@@ -86,7 +86,7 @@ class Places:
         return digest.hexdigest()
 
 
-def check_places(found: Places, where: str) -> None:
+def check_places(found: FoundPlaces, where: str) -> None:
     """Refuse data that nothing can be learned from."""
     rows = found.rows
     if len(rows) < LEAST:
@@ -101,8 +101,8 @@ def check_places(found: Places, where: str) -> None:
         raise DataError(problem, where=where, fix="name another value: --set value_column=…")
 
 
-def read_places(sources: Sequence[str], asked: PlaceColumns, *, learn: bool = True) -> Places:
-    """The places in files. Without `learn` they are only measured on: few are enough, and columns may be named otherwise."""
+def read_places(sources: Sequence[str], asked: PlaceColumns, *, learn: bool = True) -> FoundPlaces:
+    """The places in files. Without `learn` they are measured on: few are enough, and columns may have other names."""
     from weft.domains.places.reading import grids as place_grids
     from weft.domains.places.reading import tables as place_tables
     from weft.files.finding import missing
@@ -112,7 +112,7 @@ def read_places(sources: Sequence[str], asked: PlaceColumns, *, learn: bool = Tr
         if not path.exists():
             raise missing(path)
     if all(place_tables.is_places_table(path) for path in names):
-        found = place_tables.read_tables(names, asked, firm=learn)
+        found = place_tables.read_tables(names, asked, strict=learn)
     elif len(names) > 1:
         problem = f"{len(names)} files, expected tables, or one picture or grid"
         raise DataError(problem, where=", ".join(map(shown, names[:3])), fix="train on one of them at a time")

@@ -1,4 +1,4 @@
-"""Tables of places: coordinates and a value in each row. Knows columns and degrees; refuses to judge what is learned."""
+"""Tables of places: coordinates and a value in each row. Knows columns and degrees; judges no values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from weft.amounts import beyond_globe, day
-from weft.domains.places.reading.rows import GLOBE, PlaceColumns, PlaceRows, Places
+from weft.domains.places.reading.rows import GLOBE, FoundPlaces, PlaceColumns, PlaceRows
 from weft.errors import DataError
 from weft.files.bad_rows import BadRows
 from weft.files.columns import ABSENT, Column, number
@@ -39,7 +39,7 @@ class _Gathered:
     dates: bool = False
 
 
-def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, firm: bool) -> Places:
+def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, strict: bool) -> FoundPlaces:
     """All rows of some tables. A row whose coordinates cannot be used is bad; one without a value is left out."""
     gathered, notes = _Gathered(BadRows(asked.allowed)), list[str]()
     columns: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, firm: bool) -> Pl
             continue
         if asked.plane_columns is None and asked.time_column is None and _named_time(table, names):
             roles, names, axes = (*roles[:-1], TIME, roles[-1]), (*names[:-1], None, names[-1]), (*GLOBE, "time")
-        places = table.choose(roles, names, fix=SAY, firm=firm).places
+        places = table.choose(roles, names, fix=SAY, strict=strict).places
         columns = tuple((table.names[place] or f"column {place + 1}").strip() for place in places)
         notes.append(f"{shown(path)}: {', '.join(columns[:-1])} are the place, {columns[-1]} is the value")
         _take(table, places, axes, gathered)
@@ -62,7 +62,7 @@ def read_tables(paths: Sequence[Path], asked: PlaceColumns, *, firm: bool) -> Pl
 
 
 def read_coordinates(path: Path, asked: PlaceColumns, axes: tuple[str, ...]) -> np.ndarray:
-    """(N, A) the places of a table that is to be asked about; columns may be named otherwise than those learned from."""
+    """(N, A) the places of a table to predict at; columns may have other names than in the training data."""
     roles, names, _ = _roles(asked)
     wanted = {"lat": LAT, "lon": LON, "time": TIME}
     chosen = tuple(wanted.get(axis) or known_as(axis, (axis,), lambda columns: []) for axis in axes)
@@ -71,7 +71,8 @@ def read_coordinates(path: Path, asked: PlaceColumns, axes: tuple[str, ...]) -> 
     table = open_table(path, chosen, given, objects=OBJECT)
     if not table.columns:
         raise DataError("no rows", where=shown(path), fix=f"give a table with the columns {', '.join(axes)}")
-    places = table.choose(chosen, given, fix=f"name the columns {', '.join(axes)} in the first line", firm=False).places
+    fix = f"name the columns {', '.join(axes)} in the first line"
+    places = table.choose(chosen, given, fix=fix, strict=False).places
     gathered, found = _Gathered(BadRows(None)), list[tuple[float, ...]]()
     for item in table.rows():
         if isinstance(item, DataError):
@@ -139,7 +140,7 @@ def _coordinate(table: Table, row: Row, place: int, axis: str, into: _Gathered) 
 
 def _places(
     gathered: _Gathered, axes: tuple[str, ...], columns: tuple[str, ...], notes: list[str], asked: PlaceColumns
-) -> Places:
+) -> FoundPlaces:
     kind = asked.labels or kind_of([text for text in gathered.values if text.casefold() not in ABSENT])
     kept, values = [], list[float | str]()
     for i, (text, line) in enumerate(zip(gathered.values, gathered.lines, strict=True)):
@@ -159,7 +160,7 @@ def _places(
     if gathered.bad.count:
         notes.append(f"bad rows, left out: {gathered.bad.count:,}")
     where = np.array([gathered.where[i] for i in kept], np.float64).reshape(-1, len(axes))
-    return Places(
+    return FoundPlaces(
         rows=PlaceRows(where, np.array(values, np.float64 if kind == "numbers" else np.str_)),
         axes=axes,
         kind=kind,
@@ -175,7 +176,7 @@ def _places(
 
 
 def judge(survey: Survey) -> Judgement:
-    """Whether these are tables with a place on the globe in each row, or a grid of numbers over latitude and longitude."""
+    """Whether these are tables with a place on the globe in each row, or a grid over latitude and longitude."""
     return survey.weakest(_judge_source)
 
 

@@ -1,5 +1,5 @@
-"""Views.
+"""Fitted fields, drawn.
 
-panels    Fields as pictures
-pictures  Looks into fields
+pictures  the looks: the field around a place, the position code, errors, the field as it is learned
+panels    values over a plane or a globe as panels; knows arrays alone
 """

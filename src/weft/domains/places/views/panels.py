@@ -1,4 +1,4 @@
-"""Fields as pictures: values over a plane or a globe, the channels of a position code, errors. Knows arrays, not models."""
+"""Fields as pictures: values over a plane or a globe, channels of a position code, errors. Knows arrays alone."""
 
 import colorsys
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ GOLDEN = 0.618034  # turns of hue from one class to the next: neighbours in numb
 
 @dataclass(frozen=True)
 class Panel:
-    """One field: (Y, X, 3) in bytes, or (Y, X) numbers from `low` to `high`, in colours that grow or that show the sign."""
+    """One field: (Y, X, 3) in bytes, or (Y, X) numbers from `low` to `high`; colours that grow, or show the sign."""
 
     title: str
     values: np.ndarray

@@ -1,4 +1,4 @@
-"""Looks into fields: the field around a place, the position code as pictures, the errors; and the field as it is learned."""
+"""Looks into fitted fields: around a place, the position code as pictures, the errors, the field as it is learned."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -35,7 +35,7 @@ class LookAtField(Config):
     what: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
-        "what": "draw codes (the channels of the position encoding) or errors (prediction minus data) instead of one place"
+        "what": "draw codes (channels of the position encoding) or errors (prediction minus data) instead of a place"
     }
 
     def check(self) -> None:
@@ -68,7 +68,8 @@ def place_view(run: Loaded, codec: PlaceCodec, label: LabelCodec, model: Stream,
         field_panel(raster, label, model, mark),
         Panel("similarity of position codes to that of the place", alike, -1.0, 1.0, signed=True, mark=mark),
     )
-    words = f"at {', '.join(f'{axis} {value:g}' for axis, value in zip(codec.axes, place, strict=True))}: {in_a_line(answer)}"
+    at = ", ".join(f"{axis} {value:g}" for axis, value in zip(codec.axes, place, strict=True))
+    words = f"at {at}: {in_a_line(answer)}"
     title = "the field, and how far a place's code reaches"
     return FieldView(title, shown, words, {"prediction": answer}, answer=_answer(answer))
 

@@ -1,5 +1,6 @@
-"""Codec.
+"""Texts and tags to numbers and back.
 
-tags  TagCodec
-text  TextCodec
+text  TextCodec: ids by a tokenizer, between marks. The marks depend on the role in which a model meets the text
+      (whole, line, source, target, caption)
+tags  TagCodec: one tag for each word
 """

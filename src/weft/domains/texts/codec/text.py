@@ -66,7 +66,7 @@ class TextCodec(Codec):
     """
 
     class Config(Codec.Config):
-        """Models from elsewhere may have an `opening` and an `end` of their own; by default both are the tokenizer's end.
+        """Models from elsewhere may have their own `opening` and `end`; by default both are the tokenizer's end.
 
         Models from elsewhere may have several `ends`, of which any ends what they write.
 
@@ -215,10 +215,9 @@ class TextCodec(Codec):
         self.tokenizer  # noqa: B018 (refuses one with other tokens)
         marks = (*(self.config.opening or ()), *(() if self.config.end is None else (self.config.end,)))
         if odd := [id for id in marks if not 0 <= id < size]:
-            problem = f"texts are to stand between tokens with the ids {marks}, and the model has no {odd[0]}: its ids end at {size - 1}"
-            raise ConfigError(
-                problem, where=where, fix="fetch the model's config.json and tokenizer.json from one place"
-            )
+            problem = f"texts are to stand between tokens with the ids {marks}, and the model has no {odd[0]}"
+            fix = "fetch the model's config.json and tokenizer.json from one place"
+            raise ConfigError(f"{problem}: its ids end at {size - 1}", where=where, fix=fix)
 
 
 def only_texts(given: Sequence[object]) -> list[str]:

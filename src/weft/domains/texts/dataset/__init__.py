@@ -1,7 +1,7 @@
-"""Dataset.
+"""Texts to train on and texts held out. No torch.
 
-documents  Holding some of a text out
-labelled   Texts with a label each to learn from and texts held out
-running    Running text to learn from and text held out
-tagged     Sentences with a tag for each word to learn from and sentences held out
+running    running text, streamed from files and never held whole
+documents  how some of it is held out: whole documents, or a part of one
+labelled   texts with a label each
+tagged     sentences with a tag for each word
 """

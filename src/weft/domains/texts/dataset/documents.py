@@ -28,7 +28,7 @@ class CorpusPart:
 
 
 @dataclass(frozen=True)
-class Split:
+class TextSplit:
     """Text to learn from, text held out, and what that is: in short up to the colon, in full after it."""
 
     train: CorpusPart
@@ -36,7 +36,7 @@ class Split:
     rule: str
 
 
-def split(corpus: Corpus, share: float = 0.1, *, most: int | None = None) -> Split:
+def split(corpus: Corpus, share: float = 0.1, *, most: int | None = None) -> TextSplit:
     """Hold out about a share of the text, by content alone: the same text is split the same way everywhere.
 
     `most` is the number of bytes above which less than the share is held out: about this number.
@@ -72,7 +72,7 @@ def _draw(marks: np.ndarray, share: float) -> np.ndarray | None:
     return held[inverse]
 
 
-def _deal(corpus: Corpus, share: float, held: np.ndarray) -> Split:
+def _deal(corpus: Corpus, share: float, held: np.ndarray) -> TextSplit:
     def part(keep: np.ndarray) -> CorpusPart:
         characters, size = (int(total) for total in corpus.marks[keep, 1:].sum(axis=0))
         return CorpusPart(characters, size, corpus, partial(_whole, keep))
@@ -82,10 +82,10 @@ def _deal(corpus: Corpus, share: float, held: np.ndarray) -> Split:
         "their content, so that identical documents fall on the same side; a document that alone is a larger share of "
         "the text or of the documents is held out only if nothing else can be"
     )
-    return Split(part(~held), part(held), rule)
+    return TextSplit(part(~held), part(held), rule)
 
 
-def _cut(corpus: Corpus, share: float) -> Split:
+def _cut(corpus: Corpus, share: float) -> TextSplit:
     cut = int((1 - share) * corpus.characters)
     if not 0 < cut < corpus.characters:
         problem = f"{corpus.characters} characters are too few to hold out {_percent(share)} of them"
@@ -94,14 +94,14 @@ def _cut(corpus: Corpus, share: float) -> Split:
     sides = partial(_stretch, 0, cut), partial(_stretch, cut, corpus.characters)
     size = sum(len(piece.encode("utf-8")) for piece in sides[0](corpus.pieces()) if piece)
     rule = (
-        f"the last {_percent(share)} of the text: characters {cut} to {corpus.characters} of the documents put one after "
-        "another"
+        f"the last {_percent(share)} of the text: characters {cut} to {corpus.characters} of the documents put one "
+        "after another"
     )
     train, valid = (
         CorpusPart(cut, size, corpus, sides[0]),
         CorpusPart(corpus.characters - cut, corpus.bytes - size, corpus, sides[1]),
     )
-    return Split(train, valid, rule)
+    return TextSplit(train, valid, rule)
 
 
 def _whole(keep: np.ndarray, pieces: Iterator[str | None]) -> Iterator[str | None]:

@@ -1,8 +1,8 @@
 """Windows of a text with some tokens hidden: the samples of fill-mask. Knows ids and chance; refuses to know models.
 
-A sample is a stretch of running text, whatever documents it touches (the end token stands between them), put between the
-marks of a text. So no padding is computed, every token is met, and a model meets texts in use as it did in training.
-Liu et al. (2019, RoBERTa) found such windows nearly as good as ones that end with their document, which need padding.
+A sample is a stretch of running text, whatever documents it touches (the end token stands between them), put between
+the marks of a text. So there is no padding, every token is met, and texts in use look as in training. Liu et al.
+(2019, RoBERTa) found such windows nearly as good as ones that end with their document, which need padding.
 """
 
 from collections.abc import Iterator
@@ -28,8 +28,8 @@ Masked = Samples[EvenIds, AtTokens]
 class TokenMasker:
     """Hides a share of the tokens of a text: four of five become the mask, one in ten another token, one in ten stays.
 
-    Which and how depends on the key and the sample's index alone. Special tokens are never hidden. With `whole_words`, all
-    tokens of a word are hidden or none, and no more than the share unless a single word is more.
+    Which and how depends on the key and the sample's index alone. Special tokens are never hidden. With `whole_words`,
+    all tokens of a word are hidden or none, and no more than the share unless a single word is more.
     """
 
     def __init__(self, tokenizer: Tokenizer, *, share: float = SHARE, whole_words: bool = False):
@@ -93,7 +93,7 @@ class MaskedWindows:
 
     @property
     def per_epoch(self) -> int:
-        """Windows in one round through the text."""
+        """Windows in one epoch."""
         return self.order.per_epoch
 
     def batch(self, indices: np.ndarray) -> Masked:

@@ -1,9 +1,9 @@
-"""Grammar.
+"""A small grammar for samples: meanings are drawn, then said in English. `pairs` says them in other languages.
 
-casting    Who and what a sentence may be about
-drawing    The English sentences that ship with weft, drawn from a small grammar of our own
-english    How English says a meaning
-lexicon    The words of the phrasebook, in English, French, Italian and German, as tables
-meaning    What a sentence of the phrasebook means, and what all languages need to say it
-templates  Which sentences the phrasebook has
+lexicon    the words, in English, French, Italian and German
+meaning    what a sentence means, and what every language needs to say it
+casting    who and what a sentence may be about
+templates  which sentences there are
+english    how English says a meaning
+drawing    the sentences, drawn the same on every machine
 """

@@ -68,7 +68,7 @@ def owner(subject: Group | str) -> str:
     )
 
 
-class Draw:
+class ChoiceStream:
     """A stream of choices."""
 
     def __init__(self, seed: str):

@@ -6,7 +6,7 @@ The draw is the same on every machine and in every run.
 import zlib
 from functools import cache
 
-from weft.domains.texts.grammar.casting import Draw
+from weft.domains.texts.grammar.casting import ChoiceStream
 from weft.domains.texts.grammar.english import english
 from weft.domains.texts.grammar.meaning import Clause, Group, Sentence, Words
 from weft.domains.texts.grammar.templates import EXAMPLES, TEMPLATES
@@ -79,7 +79,7 @@ def reserved(pair: tuple[str, str]) -> bool:
 @cache
 def drawn() -> tuple[list[tuple[Sentence, Words, str]], ...]:
     """The sentences of both parts, with their English words and text."""
-    draw = Draw("phrasebook")
+    draw = ChoiceStream("phrasebook")
     templates = [template for template, share in TEMPLATES.items() for _ in range(share)]
     train: list[tuple[Sentence, Words, str]] = []
     held_out: list[tuple[Sentence, Words, str]] = []

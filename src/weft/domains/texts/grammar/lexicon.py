@@ -11,7 +11,7 @@ Parts = tuple[tuple[str, tuple[str, ...]], ...]  # words of a name, each with th
 
 @dataclass(frozen=True, eq=False)
 class Noun:
-    """A noun by language: singular and plural, each of one word or, for a name, of several. `de` has the stem of adjectives."""
+    """A noun by language: singular and plural, each one word or, for a name, several. `de` has stems of adjectives."""
 
     name: str
     forms: dict[str, tuple[Parts, Parts]]
@@ -41,7 +41,7 @@ class Verb:
     tags: frozenset[str]
 
 
-# English | French | Italian | German | tags. Before the forms: the gender. `kin` has no article with an Italian possessive.
+# English | French | Italian | German | tags. The gender comes first. `kin` has no article with an Italian possessive.
 _NOUNS = """
 man men | m homme hommes | m uomo uomini | m Mann Männer | person adult
 woman women | f femme femmes | f donna donne | f Frau Frauen | person adult pretty
@@ -116,7 +116,7 @@ United.1 Nations.2 | fp Nations.2 unies.1 | fp Nazioni.2 Unite.1 | fp Vereint-.1
 Security.1 Council.2 | m Conseil.2 de.1 sécurité.1 | m Consiglio.2 di.1 sicurezza.1 | m Sicherheitsrat.12 | topic body lone
 """
 
-# Names put together freely, so that each of their words has to be looked at: European Economic Area, African Cultural Fund …
+# Names put together freely, so that every word counts: European Economic Area, African Cultural Fund …
 _ORIGINS = """
 European | européen européenne | europeo europea | Europäisch-
 African | africain africaine | africano africana | Afrikanisch-

@@ -16,7 +16,7 @@ Words = tuple[Word, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """A noun with its determiner ("the", "a", "my", "two" and so on) and perhaps an adjective and "on" or "of" a name."""
+    """A noun with its determiner ("the", "a", "my", "two" …), perhaps an adjective, perhaps "on" or "of" a name."""
 
     noun: Noun
     determiner: str = "the"
@@ -46,7 +46,7 @@ class Clause(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A clause, said as a `statement`, asked (`does`, `where`) or stated of a place (`there`); perhaps a second clause."""
+    """A clause: a `statement`, a question (`does`, `where`) or of a place (`there`); perhaps with a second clause."""
 
     clause: Clause
     kind: str = "statement"

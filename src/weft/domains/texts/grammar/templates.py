@@ -9,7 +9,7 @@ from weft.domains.texts.grammar.casting import (
     OTHERS,
     POSSESSIVES,
     PRONOUNS,
-    Draw,
+    ChoiceStream,
     attributes,
     group,
     kind,
@@ -36,7 +36,7 @@ DATED = [*OFFICIAL, "build", "sell", "buy", "find", "write"]
 TRAVELS = ["arrive", "leave", "return"]
 
 
-def _copula(draw: Draw) -> Sentence:
+def _copula(draw: ChoiceStream) -> Sentence:
     form = draw.one(("is", "is", "was", "is not"))
     if draw.often(0.2):
         subject = draw.person(("he", "she"), 0.2)
@@ -46,11 +46,11 @@ def _copula(draw: Draw) -> Sentence:
     return Sentence(draw.description(form))
 
 
-def _present(draw: Draw) -> Sentence:
+def _present(draw: ChoiceStream) -> Sentence:
     return Sentence(draw.action(draw.person(ACTING, 0.6), "present"))
 
 
-def _having(draw: Draw) -> Sentence:
+def _having(draw: ChoiceStream) -> Sentence:
     subject: Group | str
     if draw.often(0.4):  # the city has a famous museum
         towns = kind("in:sight", "on:sight")
@@ -64,39 +64,39 @@ def _having(draw: Draw) -> Sentence:
     return Sentence(Clause(subject, "not" if negated else "present", VERBS["have"], thing))
 
 
-def _negated(draw: Draw) -> Sentence:
+def _negated(draw: ChoiceStream) -> Sentence:
     return Sentence(draw.action(draw.person(ACTING, 0.7), "not", plain=0.65))
 
 
-def _asked(draw: Draw) -> Sentence:
+def _asked(draw: ChoiceStream) -> Sentence:
     return Sentence(draw.action(draw.person((*OTHERS, "they")), "present"), "does")
 
 
-def _where(draw: Draw) -> Sentence:
+def _where(draw: ChoiceStream) -> Sentence:
     noun = draw.one(kind("own", "place"))
     drawn = draw.group(noun, counted=False, plain=0.5)
     determiner = "the" if drawn.determiner == "a" else drawn.determiner
     return Sentence(Clause(group(noun, determiner, drawn.plural, drawn.adjective), "is"), "where")
 
 
-def _modal(draw: Draw) -> Sentence:
+def _modal(draw: ChoiceStream) -> Sentence:
     return Sentence(draw.action(draw.person(), draw.one(("can", "must", "want")), DONE))
 
 
-def _perfect(draw: Draw) -> Sentence:
+def _perfect(draw: ChoiceStream) -> Sentence:
     return Sentence(draw.action(draw.person(), "perfect", DONE))
 
 
-def _official(draw: Draw) -> Sentence:
+def _official(draw: ChoiceStream) -> Sentence:
     return Sentence(Clause(group(draw.one(kind("body"))), "perfect", VERBS[draw.one(OFFICIAL)], draw.public()))
 
 
-def _travel(draw: Draw) -> Sentence:
+def _travel(draw: ChoiceStream) -> Sentence:
     time = draw.date() if draw.often(0.5) else (draw.one(tuple(DAYS)),)
     return Sentence(Clause(draw.person(("he", "she"), 0.15), "past", VERBS[draw.one(TRAVELS)], time=time))
 
 
-def _passive(draw: Draw) -> Clause:
+def _passive(draw: ChoiceStream) -> Clause:
     verb = draw.one(DATED)
     thing = draw.public() if verb in OFFICIAL else draw.group(draw.one(objects(verb)), plain=0.5)
     if thing.determiner == "a":
@@ -104,19 +104,19 @@ def _passive(draw: Draw) -> Clause:
     return Clause(thing, "passive", VERBS[verb])
 
 
-def _dated(draw: Draw) -> Sentence:
+def _dated(draw: ChoiceStream) -> Sentence:
     clause = _passive(draw)
     return Sentence(Clause(clause.subject, "passive", clause.verb, time=draw.date()))
 
 
-def _by(draw: Draw) -> Sentence:
+def _by(draw: ChoiceStream) -> Sentence:
     clause = _passive(draw)
     assert clause.verb is not None
     agents = kind("body") if clause.verb.name in OFFICIAL else kind("person")
     return Sentence(Clause(clause.subject, "passive", clause.verb, agent=draw.group(draw.one(agents), plain=0.8)))
 
 
-def _place(draw: Draw, *kinds: str) -> tuple[tuple[str, Group], Noun]:
+def _place(draw: ChoiceStream, *kinds: str) -> tuple[tuple[str, Group], Noun]:
     """A place, and what is there."""
     marks = [(where, what) for what in kinds for where in ("in", "on") if kind(f"{where}:{what}")]
     where, what = draw.one(marks)
@@ -126,7 +126,7 @@ def _place(draw: Draw, *kinds: str) -> tuple[tuple[str, Group], Noun]:
     return (where, place), draw.one(kind(what))
 
 
-def _located(draw: Draw) -> Sentence:
+def _located(draw: ChoiceStream) -> Sentence:
     place, noun = _place(draw, "portable", "living", "person")
     form = draw.one(("is", "is", "was"))
     if "person" in noun.tags and draw.often(0.3):
@@ -137,14 +137,14 @@ def _located(draw: Draw) -> Sentence:
     return Sentence(Clause(subject, form, place=place))
 
 
-def _there(draw: Draw) -> Sentence:
+def _there(draw: ChoiceStream) -> Sentence:
     place, noun = _place(draw, "sight", "plant", "furnishing")
     adjectives = attributes(noun)
     adjective = draw.one(adjectives) if draw.often(0.5) else None
     return Sentence(Clause(group(noun, draw.one(COUNTS), True, adjective), "is", place=place), "there")
 
 
-def _give(draw: Draw) -> Sentence:
+def _give(draw: ChoiceStream) -> Sentence:
     form = draw.one(("present", "not", "perfect", "must", "want"))
     clause = draw.action(draw.person(ACTING if form in ("present", "not") else PRONOUNS, 0.6), form, TRANSFERS)
     whom = draw.group(draw.one(kind("person")), plain=0.9)
@@ -154,7 +154,7 @@ def _give(draw: Draw) -> Sentence:
     return Sentence(Clause(clause.subject, form, clause.verb, thing, whom))
 
 
-def _that(draw: Draw) -> Sentence:
+def _that(draw: ChoiceStream) -> Sentence:
     first = Clause(draw.person(part=0.6), "present", VERBS[draw.one(("say", "know", "see"))])
     if draw.often(0.4):
         return Sentence(first, link="that", second=draw.description(draw.one(("is", "was"))))
@@ -162,7 +162,7 @@ def _that(draw: Draw) -> Sentence:
     return Sentence(first, link="that", second=draw.action(draw.again(first.subject, 0.2), form, DONE, plain=0.85))
 
 
-def _because(draw: Draw) -> Sentence:
+def _because(draw: ChoiceStream) -> Sentence:
     subject = draw.person(("he", "she"), 0.15)
     if draw.often(0.5):
         first = Clause(subject, "is", adjectives=(ADJECTIVES["happy"],))
@@ -177,7 +177,7 @@ def _because(draw: Draw) -> Sentence:
     return Sentence(first, link="because", second=Clause(again, draw.one(("want", "must")), VERBS["buy"], thing))
 
 
-def _when(draw: Draw) -> Sentence:
+def _when(draw: ChoiceStream) -> Sentence:
     subject = draw.person(("I", *OTHERS), 0.5)
     other = draw.again(subject, 0.3)
     second = Clause(other, "present", VERBS[draw.one(RESTS[1:] if other == subject else RESTS)])
@@ -189,7 +189,7 @@ def _when(draw: Draw) -> Sentence:
 
 
 # Each with its share of the draws.
-TEMPLATES: dict[Callable[[Draw], Sentence], int] = {
+TEMPLATES: dict[Callable[[ChoiceStream], Sentence], int] = {
     _copula: 13,
     _present: 9,
     _having: 8,

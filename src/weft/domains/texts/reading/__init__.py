@@ -1,11 +1,11 @@
-"""Reading.
+"""People's files become texts. No torch.
 
-conll            The tagged sentences in one file
-corpus           Documents of text, in files with any ending
-labelled         Texts with a label each, a class or a number, from tables or folders of classes
-labelled_tables  Tables of texts with a label each
-labelled_texts   LabelledTexts
-schemes          How tags spell out entities
-tagged           Sentences with a tag for each word, from files
-tagged_texts     TaggedTexts
+corpus           documents of running text, streamed
+labelled         texts with labels, from tables or folders of classes
+labelled_tables  one table of them
+labelled_texts   LabelledTexts: the rows, and which are held out
+tagged           sentences with a tag for each word
+conll            one file of them: columns, or lines of JSON
+schemes          BIO, IOB1 and IOBES become BIO
+tagged_texts     TaggedTexts: the sentences, and which are held out
 """

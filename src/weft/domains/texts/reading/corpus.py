@@ -1,9 +1,9 @@
 """Documents of text, in files with any ending. Refuses to know tokens.
 
-Text is streamed, never held whole: `pieces()` gives strings, and None where a document ends. A file is one document; in a
-.jsonl file every line is an object whose field "text" is one, in other tables every row with a column "text", in a mailbox
-every mail. Empty documents are left out and listed. Of a folder, the files that end in .txt, .md, .jsonl, .mbox or .parquet are
-taken; where it has none, all that are text.
+Text is streamed, never held whole: `pieces()` gives strings, and None where a document ends. A file is one document; in
+a .jsonl file every line is an object whose field "text" is one, in other tables every row with a column "text", in a
+mailbox every mail. Empty documents are left out and listed. Of a folder, the files that end in .txt, .md, .jsonl, .mbox
+or .parquet are taken; where it has none, all that are text.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ import numpy as np
 from weft.errors import DataError
 from weft.files.decoding import current_encoding, read_text, shown
 from weft.files.endings import ENDINGS_OF_ONE_KIND
-from weft.files.finding import Found, ending, find
+from weft.files.finding import FoundFiles, ending, find
 from weft.files.foreign_text import known_text
 from weft.files.json_lines import numbered, read_object, read_string
 from weft.files.known_roles import ALL, ENOUGH
@@ -63,9 +63,9 @@ class SourceFile:
 class Corpus:
     """What a number of files hold.
 
-    `fingerprint` is the SHA-256 over the SHA-256 of each document, in order: names, gzip, byte order marks, newline style
-    and the way documents are spread over files do not change it. `marks` has a row for each document: 64 bits of its
-    SHA-256, its characters, its bytes.
+    `fingerprint` is the SHA-256 over the SHA-256 of each document, in order: names, gzip, byte order marks, newline
+    style and the way documents are spread over files do not change it. `marks` has a row for each document: 64 bits of
+    its SHA-256, its characters, its bytes.
     """
 
     files: tuple[SourceFile, ...]
@@ -117,7 +117,7 @@ def read_corpus(sources: Sequence[str | Path | GivenText]) -> Corpus:
     """Read all files once: check every line, count, and take the fingerprint."""
     given = [source for source in sources if isinstance(source, GivenText)]
     named = [source for source in sources if not isinstance(source, GivenText)]
-    found = find(named, ENDINGS, others=True) if named or not given else Found((), ())
+    found = find(named, ENDINGS, others=True) if named or not given else FoundFiles((), ())
     paths: list[Path | GivenText] = [*given, *found.paths]
     files, skipped = [], list(found.skipped)
     whole, marks, seen = hashlib.sha256(), array("Q"), np.zeros(0x110000, bool)
@@ -206,7 +206,7 @@ def _rows(path: Path) -> Iterator[str | None]:
 
 
 def _has_texts(table: Table) -> bool:
-    """Whether most rows have a text in a column that is named so; where fewer do, nobody calls it a text in every row."""
+    """Whether most rows have a text in a column of that name; with fewer, it is no table of texts."""
     column = next((column for column in table.columns if column.name == "text"), None)
     return column is not None and 2 * len(column.values) > max(len(other.values) for other in table.columns)
 

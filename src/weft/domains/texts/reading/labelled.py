@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft.domains.texts.reading.labelled_tables import SAY, Placed, judge_table, read_table
+from weft.domains.texts.reading.labelled_tables import SAY, LabelledRow, judge_table, read_table
 from weft.domains.texts.reading.labelled_texts import Example, Gaps, LabelledTexts, TextFile, fingerprint_of
 from weft.errors import DataError
 from weft.files.bad_rows import BadRows, Skip, reasons
@@ -38,10 +38,10 @@ def read_labelled(
     """Read tables (.tsv, .csv, .jsonl, each also with .gz), or folders with one sub-folder of .txt files a class.
 
     `text` and `label` name columns or number them from 1. `kind` says whether labels are classes or numbers; by default
-    they are numbers where all are, unless they are few small whole ones. `skip` is how many bad rows are left out before
-    the data is refused, or, if it is not a whole number, which share of all rows. Classes with less than
-    `fewest` texts are left out. With `learn`, data is refused that nothing can be learned from; without, a file may name
-    its columns otherwise than the one that was learned from.
+    they are numbers where all are, unless they are few small whole ones. `skip` is how many bad rows are left out
+    before the data is refused, or, if it is not a whole number, which share of all rows. Classes with less than
+    `fewest` texts are left out. With `learn`, data is refused that nothing can be learned from; without, a file may
+    name its columns otherwise than the one that was learned from.
     """
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     asked = (None if text is None else str(text)), (None if label is None else str(label))
@@ -67,7 +67,7 @@ class _Gathered:
     """The rows of one file after another, and what was wrong with others."""
 
     def __init__(self, skip: Skip):
-        self.rows: list[Placed] = []
+        self.rows: list[LabelledRow] = []
         self.files: list[TextFile] = []
         self.notes: list[str] = []
         self.skipped: list[tuple[str, str]] = []
@@ -76,13 +76,13 @@ class _Gathered:
         self.without_text, self.without_label = Gaps(), Gaps()
         self.bad = BadRows(skip)
 
-    def table(self, path: Path, asked: tuple[str | None, str | None], firm: bool) -> None:
+    def table(self, path: Path, asked: tuple[str | None, str | None], strict: bool) -> None:
         """Take all rows of one table; a table is taken once, however often it is named."""
         real = os.path.realpath(path)
         if real in self.taken:
             return
         self.taken.add(real)
-        before, reading = len(self.rows), read_table(path, asked, firm)
+        before, reading = len(self.rows), read_table(path, asked, strict)
         for row in reading.rows:
             if isinstance(row, DataError):
                 self.bad.take(row)
@@ -111,7 +111,7 @@ class _Gathered:
         """Take one text with its label, or note what is missing."""
         text, label = text.strip(), label.strip()
         if text and label:
-            self.rows.append(Placed(text, label, where))
+            self.rows.append(LabelledRow(text, label, where))
             return
         (self.without_label if text else self.without_text).add(where)
         missing = "label" if text else "text"
@@ -142,7 +142,7 @@ class _Gathered:
             dropped=total - len(examples),
         )
 
-    def label(self, row: Placed, kind: Kind) -> str | None:
+    def label(self, row: LabelledRow, kind: Kind) -> str | None:
         """The label in the one way of writing it; None where a number was expected and something else stands."""
         value = number(row.label)
         if kind == "numbers" and value is None:

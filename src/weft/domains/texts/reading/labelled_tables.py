@@ -22,7 +22,7 @@ MANY_COLUMNS = 4  # beyond which names alone decide
 SENTENCE = 3  # words of a typical text among several columns with other names
 
 
-class Placed(NamedTuple):
+class LabelledRow(NamedTuple):
     """A text with its label, and where it stands."""
 
     text: str
@@ -34,22 +34,22 @@ class Placed(NamedTuple):
 class Reading:
     """How a table is read: the names of the text's and the label's column, what to tell people, and the rows."""
 
-    rows: Iterator[Placed | DataError]
+    rows: Iterator[LabelledRow | DataError]
     columns: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def read_table(path: Path, asked: tuple[str | None, str | None], firm: bool) -> Reading:
-    """The texts and labels of a .tsv, .csv or .jsonl file; columns asked for of other data are not `firm`."""
+def read_table(path: Path, asked: tuple[str | None, str | None], strict: bool) -> Reading:
+    """The texts and labels of a .tsv, .csv or .jsonl file; without `strict`, unknown names are ignored."""
     table = open_table(path, LABELLED, asked, objects=OBJECT)
     if not table.columns:
         return Reading(item for item in table.rows() if isinstance(item, DataError))
-    (text, label), _ = table.choose(LABELLED, asked, fix=SAY if firm else HEADER, firm=firm)
+    (text, label), _ = table.choose(LABELLED, asked, fix=SAY if strict else HEADER, strict=strict)
     titles = _title(table, text), _title(table, label)
     return Reading(_rows(table, text, label), (titles,), (_taken(table, text, label),))
 
 
-def _rows(table: Table, text: int, label: int) -> Iterator[Placed | DataError]:
+def _rows(table: Table, text: int, label: int) -> Iterator[LabelledRow | DataError]:
     lists: bool | None = None  # whether labels are lists of one, as the first is
     for item in table.rows():
         if isinstance(item, DataError):
@@ -58,7 +58,7 @@ def _rows(table: Table, text: int, label: int) -> Iterator[Placed | DataError]:
             if lists is None and table.value(item, label) is not None:
                 lists = isinstance(table.value(item, label), list)
             try:
-                yield Placed(*_cells(table, item, text, label, bool(lists)), table.where(item.line))
+                yield LabelledRow(*_cells(table, item, text, label, bool(lists)), table.where(item.line))
             except DataError as error:
                 yield error
 

@@ -193,8 +193,8 @@ def split_labelled(
         sides[digest in held].append(row)
     each = " of each class" if kind == "classes" else ""
     rule = (
-        f"{len(sides[1]):,} of {len(rows):,} texts: about {share:.0%}{each} are held out, those whose text has the lowest "
-        "SHA-256 (letter case and white space aside), so that equal texts fall on the same side"
+        f"{len(sides[1]):,} of {len(rows):,} texts: about {share:.0%}{each} are held out, those whose text has the "
+        "lowest SHA-256 (letter case and white space aside), so that equal texts fall on the same side"
     )
     return Split(*sides, rule)
 

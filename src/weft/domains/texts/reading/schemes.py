@@ -55,7 +55,7 @@ def entities(tags: Sequence[str]) -> tuple[Entity, ...]:
 
 
 def as_bio(spans: Iterable[Entity], length: int) -> tuple[str, ...]:
-    """Entities as BIO tags of so many words."""
+    """The BIO tags of a sentence of `length` words with these entities."""
     tags = ["O"] * length
     for span in spans:
         tags[span.start : span.end] = [f"B-{span.kind}"] + [f"I-{span.kind}"] * (span.end - span.start - 1)

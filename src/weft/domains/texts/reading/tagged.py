@@ -1,4 +1,4 @@
-"""Sentences with a tag for each word, from files. Tags of entities are brought to BIO; what had to be mended is counted."""
+"""Sentences with a tag for each word, from files. Tags of entities become BIO; mended ones are counted."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -33,9 +33,9 @@ def read_tagged(
 ) -> TaggedTexts:
     """Read files of columns (.conll, .conllu, .bio, .iob, .tsv, .txt) or lines of JSON, folders of them, gzip of these.
 
-    `word` and `tag` number the columns from 1, or from the end below 0; by default the first and the last, and in .conllu
-    the form and its part of speech. `skip` is how many bad sentences are left out before the data is refused, or which
-    share of all. With `learn`, data is refused that nothing can be learned from.
+    `word` and `tag` number the columns from 1, or from the end below 0; by default the first and the last, and in
+    .conllu the form and its part of speech. `skip` is how many bad sentences are left out before the data is refused,
+    or which share of all. With `learn`, data is refused that nothing can be learned from.
     """
     if word == 0 or tag == 0:
         raise ConfigError(

@@ -34,8 +34,8 @@ class TaggedFile(NamedTuple):
 class TaggedTexts:
     """What a number of files hold. Tags of entities are BIO here, whatever they were in the files.
 
-    `scheme` is what the files had, `mended` how many tags broke its rules. `fingerprint` is the SHA-256 over all words and
-    tags in order: names, formats, other columns and gzip do not change it.
+    `scheme` is what the files had, `mended` how many tags broke its rules. `fingerprint` is the SHA-256 over all words
+    and tags in order: names, formats, other columns and gzip do not change it.
     """
 
     sentences: list[Tagged] = field(repr=False)
@@ -117,8 +117,8 @@ def split_tagged(sentences: Sequence[Tagged], share: float = SHARE) -> Split[lis
     for sentence, digest in zip(sentences, digests, strict=True):
         sides[digest in held].append(sentence)
     rule = (
-        f"{len(sides[1]):,} of {len(sentences):,} sentences: about {share:.0%} are held out, those whose words have the "
-        "lowest SHA-256 (letter case aside), so that equal sentences fall on the same side"
+        f"{len(sides[1]):,} of {len(sentences):,} sentences: about {share:.0%} are held out, those whose words have "
+        "the lowest SHA-256 (letter case aside), so that equal sentences fall on the same side"
     )
     return Split(*sides, rule)
 

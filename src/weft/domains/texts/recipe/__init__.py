@@ -1,5 +1,5 @@
-"""Recipe.
+"""Models of texts that suit the data and the budget.
 
-encoders  Encoders of texts
-language  Language models
+language  language models
+encoders  encoders, and heads on what was learned before
 """

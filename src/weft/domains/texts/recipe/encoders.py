@@ -21,8 +21,8 @@ from weft.models.zoo.encoders import Wanted
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import decided, with_lora
 from weft.tasks.recipe import (
+    MinEpochs,
     Recipe,
-    Rounds,
     TokensPerWeight,
     check_vocabulary,
     sized,
@@ -32,9 +32,9 @@ from weft.tasks.recipe import (
 from weft.tasks.request import Draft, Loaded
 from weft.tasks.sizing import Sizing
 
-OF_TEXTS = Rounds(6)  # through the data that a model should make in its budget
+MIN_EPOCHS = MinEpochs(6)  # the largest model that reaches this many epochs is chosen
 OF_RUNNING_TEXT = TokensPerWeight(2.0, at_least=True)  # tokens seen for each weight of the trunk, to learn blanks
-USUAL_LENGTH = 64  # tokens that attention is reckoned over
+USUAL_LENGTH = 64  # tokens of a text when the cost of attention is computed
 LADDER = (
     Size(dim=64, depth=2, heads=2, context=128),
     Size(dim=96, depth=2, heads=3, context=128),
@@ -85,7 +85,7 @@ def size_of(texts: Sequence[str]) -> tuple[int, int]:
 def text_codec(
     pieces: Iterable[str | None], size: tuple[int, int], training: EncoderTraining, known: Codecs, *, mask: bool = False
 ) -> TextCodec:
-    """The codec of texts that are read whole, learned from a stream unless it is known; `size` is its bytes and characters.
+    """The codec of texts that are read whole, learned from a stream unless known; `size` is its bytes and characters.
 
     The default is word pieces, so that a token says something by itself.
     """
@@ -112,7 +112,7 @@ def for_budget(sizing: Sizing, wanted: EncoderWanted) -> Size:
     def rule(ladder: Sequence[Size], seen: Callable[[Size], float]) -> Size:
         if wanted.running:
             return OF_RUNNING_TEXT.choose(ladder, seen, trunk_weights)
-        return OF_TEXTS.choose(ladder, seen, tokens)
+        return MIN_EPOCHS.choose(ladder, seen, tokens)
 
     return sizing.choose(LADDER, lambda size: step_operations(size, wanted), tokens, rule)
 

@@ -1,6 +1,6 @@
-"""Sample.
+"""Texts of weft's own.
 
-names     Names that ship with weft
-opinions  Opinions that ship with weft
-running   Running texts that ship with weft or come with every Python
+opinions  sentences that are positive or negative
+names     sentences with tagged persons, places and organisations
+running   running text: drawn sentences, or the help texts of Python
 """

@@ -15,8 +15,9 @@ from weft.domains.texts.reading.tagged_texts import Tagged, TaggedTexts
 SEED = 1996
 SHARED = 0.15  # of surnames and places are names that are both
 FIRST = (
-    "Ada", "Bruno", "Clara", "Dario", "Edith", "Felix", "Greta", "Hugo", "Irma", "Jonas", "Karin", "Leon", "Mara", "Nils",
-    "Olga", "Pavel", "Rosa", "Simon", "Tilda", "Victor", "April", "May", "Wanda", "Yusuf", "Zora", "Amir", "Mei", "Kofi",
+    "Ada", "Bruno", "Clara", "Dario", "Edith", "Felix", "Greta", "Hugo", "Irma", "Jonas", "Karin", "Leon", "Mara",
+    "Nils", "Olga", "Pavel", "Rosa", "Simon", "Tilda", "Victor", "April", "May", "Wanda", "Yusuf", "Zora", "Amir",
+    "Mei", "Kofi",
 )  # fmt: skip
 BOTH = ("Hudson", "Lincoln", "Florence", "Jordan", "Preston", "Carlisle", "Savona", "Milan", "Sidney", "Lorraine")
 STARTS = (

@@ -1,4 +1,4 @@
-"""Opinions that ship with weft: sentences on places and things, each positive or negative. Refuses to know files and models.
+"""Opinions that ship with weft: sentences on places and things, each positive or negative. Knows no files or models.
 
 Counting good and bad words is not enough to tell which it is:
 
@@ -43,8 +43,8 @@ KINDS = {
     for kind, good, bad in (line.split("|") for line in ADJECTIVES.strip().splitlines())
 }
 
-# {=} is a clause of the sentence's own side and {~} one of the other; {part} is a part of the thing, {good} a word of the
-# own side and {bad} one of the other, {fitting} one that goes with the part, {any} one that goes with everything. What
+# {=} is a clause of the sentence's own side, {~} one of the other; {part} is a part of the thing, {good} a word of the
+# own side, {bad} one of the other, {fitting} one that goes with the part, {any} one that goes with everything. What
 # stands twice is twice as likely.
 SENTENCES = (
     "{=}.",

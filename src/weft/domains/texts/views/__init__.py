@@ -1,6 +1,6 @@
-"""Views.
+"""What models of texts read.
 
-reading  What a model read of each word of a text when it read each other
-streams  Runs whose model is one stream of text, continued or read whole
-vectors  Texts as a model sees them
+streams  the looks and vectors of a run whose model is one stream of text
+reading  attention within a text, word by word
+vectors  a vector for each text, and what is near it
 """

@@ -71,7 +71,7 @@ class ReadingView(View):
 
     @property
     def _scaled_without_first(self) -> bool:
-        """Whether tokens read what is before them alone, so that the first is read by all and by itself with weight 1."""
+        """Whether tokens read only what is before them: then all read the first, which reads itself with weight 1."""
         return len(self.ids) > 2 and not np.triu(self._weights, 1).any()
 
     def steps(self, token: str | int = 1) -> Steps:

@@ -1,4 +1,4 @@
-"""GapCodec: what opens before a word and how much closes after it, as one number. Knows names; refuses to know trees."""
+"""GapCodec: what opens before a word and how much closes after it, as one number. Knows names, not trees."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,14 +15,14 @@ Gap = tuple[str, int]  # the labels that open before a word, with a space betwee
 class GapCodec(Codec):
     """A gap is one number in a mixed radix, of the parts that are read off one token: their logits stand side by side.
 
-    The parts are what opens, how many brackets close, how many are still open behind the word, and its part of speech. The
-    last two are learned where the config names them.
+    The parts are what opens, how many brackets close, how many are still open behind the word, and its part of speech.
+    The last two are learned where the config names them.
     """
 
     class Config(Codec.Config):
         """`opens` are the rows of labels that may open at once, "" for none; from 0 to `closes` - 1 brackets may close.
 
-        From 0 to `depths` - 1 brackets may stay open, of which the last means that many or more; `tags` are parts of speech.
+        From 0 to `depths` - 1 brackets may stay open, the last means that many or more; `tags` are parts of speech.
         """
 
         opens: tuple[str, ...]
@@ -71,7 +71,7 @@ class GapCodec(Codec):
         return number
 
     def parts(self, gaps: Sequence[Gap]) -> list[np.ndarray]:
-        """For each gap the numbers of what opens, what closes and, where it is learned, what stays open; -1 is unknown."""
+        """For each gap the numbers of what opens, what closes and, where learned, what stays open; -1 is unknown."""
         known, config = {opens: i for i, opens in enumerate(self.config.opens)}, self.config
         opening = np.array([known.get(opens, UNKNOWN) for opens, _ in gaps], np.int64)
         closing = np.array([closes if closes < config.closes else UNKNOWN for _, closes in gaps], np.int64)

@@ -1,4 +1,4 @@
-"""SymbolCodec: sequences of symbols to ids and back, each symbol one id. Knows a list of names; refuses to know what they mean."""
+"""SymbolCodec: sequences of symbols to ids and back, each symbol one id. Knows names, not what they mean."""
 
 from collections.abc import Iterable
 

@@ -1,7 +1,7 @@
-"""Encoded.
+"""Trees as a model learns them.
 
-gap_tags    Trees as what stands in the gaps between words
-gaps        Trees as tags of the gaps between words, as ids and as samples
-linearised  Trees as sequences of symbols, for a model to write
-symbols     Trees as the symbols that a model learns to write
+linearised  a tree as a sequence of brackets and words; a sequence, however broken, as a tree
+symbols     the same as symbols, each one word: oNP and cNP are the brackets of a noun phrase
+gap_tags    a tree as what stands in the gaps between its words, and back
+gaps        the same as ids and as samples
 """

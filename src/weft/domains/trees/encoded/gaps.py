@@ -25,7 +25,7 @@ def gap_ids(data: PairData, codecs: Codecs) -> TaggedIds:
 
 
 def gap_rows(text: TextCodec, codec: GapCodec, pairs: Sequence[tuple[str, str]]) -> TaggedRows:
-    """Sentences with their trees. After the last word all brackets close, which nobody has to learn: it is tagged with none."""
+    """Sentences with their trees. After the last word all brackets close: this is not learned, its tag is none."""
     found = text.tokenizer.encode_words([sentence.split() for sentence, _ in pairs])
     trees = [read_tree(tree) for _, tree in pairs]
     gaps = [gaps_of(tree) for tree in trees]

@@ -1,7 +1,7 @@
 """Trees as sequences of symbols, for a model to write. Knows how to read them however broken; refuses to know models.
 
-The form is that of Vinyals et al. (2015), Grammar as a Foreign Language: brackets carry their label on both sides, words
-and parts of speech are one symbol, XX, since the sentence is known already.
+The form is that of Vinyals et al. (2015), Grammar as a Foreign Language: brackets carry their label on both sides,
+words and parts of speech are one symbol, XX, since the sentence is known already.
 
     (S (NP (DT The) (NN cat)) (VP (VBD slept)) (. .))      (S (NP XX XX )NP (VP XX )VP XX )S
 """
@@ -32,7 +32,7 @@ def parse_linear(text: str, words: str | Sequence[str]) -> Parsed:
     The k-th XX is the k-th word; its part of speech is XX. Well-formed symbols come back as the tree they were made of;
     closing brackets may then also stand without a label. All else is repaired, always in the same way:
 
-    - a closing bracket closes the nearest open one of its label, with all that is open inside; without one it is dropped
+    - a closing bracket closes the nearest open one of its label and all inside it; without one it is dropped
     - what is open at the end is closed
     - an XX beyond the last word, a symbol of no known form, a bracket deeper than 500 and one without words are dropped
     - words that are left over go to the end of the root

@@ -1,6 +1,6 @@
-"""Reading.
+"""People's files become trees. No torch.
 
-notation   Trees in brackets, as the Penn Treebank writes them
-tree       Trees over the words of a sentence
-treebanks  Files of bracketed trees, and folders of them (`data.trees.notation` reads the brackets)
+treebanks  files and folders of bracketed trees, and whether sources hold some
+notation   the brackets
+tree       Tree: labels over the words of a sentence, walked by loops and never by recursion
 """

@@ -1,4 +1,4 @@
-"""Trees in brackets, as the Penn Treebank writes them. Knows brackets and lines; refuses to know files and what labels mean.
+"""Trees in brackets, as the Penn Treebank writes them. Knows brackets and lines, not what labels mean.
 
     ( (S (NP-SBJ (DT The) (NN cat)) (VP (VBD slept)) (. .)) )
 

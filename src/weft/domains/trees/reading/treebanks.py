@@ -1,4 +1,4 @@
-"""Files of bracketed trees, and folders of them (`data.trees.notation` reads the brackets)."""
+"""Files of bracketed trees, and folders of them (`notation` reads the brackets)."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ from weft.files.finding import ending, find
 from weft.files.foreign_text import BRACKETED, is_newick
 from weft.files.survey import NO, Judgement, Survey, Surveyed
 
-__all__ = ["TreeFile", "Trees", "is_bracketed", "judge", "read_tree", "read_trees"]
+__all__ = ["TreeFile", "Treebank", "is_bracketed", "judge", "read_tree", "read_trees"]
 
 ENDINGS = (*TREES, ".txt")
 FIRST = 3  # trees that are read to tell them from other text
@@ -34,11 +34,11 @@ class TreeFile(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trees:
+class Treebank:
     """What a number of files hold.
 
-    `fingerprint` is the SHA-256 over the trees in order, as they are here: names, gzip, white space, comments and the way
-    trees are spread over files do not change it. `skipped` lists what was left out, with the reason.
+    `fingerprint` is the SHA-256 over the trees in order, as they are here: names, gzip, white space, comments and the
+    way trees are spread over files do not change it. `skipped` lists what was left out, with the reason.
     """
 
     trees: list[Tree] = field(repr=False)
@@ -63,14 +63,15 @@ class Trees:
         again = len(self.trees) - len(set(map(sentence, self.trees)))
         common = ", ".join(label for label, _ in labels.most_common(8))
         return [
-            f"{len(self.trees):,} trees, {sum(sizes):,} words: {sum(sizes) / len(sizes):.1f} a tree, at most {max(sizes)}",
+            f"{len(self.trees):,} trees, {sum(sizes):,} words: {sum(sizes) / len(sizes):.1f} a tree, at most "
+            f"{max(sizes)}",
             f"{len(labels):,} labels of phrases, the commonest: {common}",
             *([f"sentences equal to an earlier one: {again:,}; they are kept"] if again else []),
             *self.notes,
         ]
 
 
-def read_trees(sources: str | Path | Sequence[str | Path], *, normalise: bool = True) -> Trees:
+def read_trees(sources: str | Path | Sequence[str | Path], *, normalise: bool = True) -> Treebank:
     """Read files of trees, or folders of them: .mrg, .parse, .ptb, .tree, .trees and .txt, each also with .gz.
 
     With `normalise`, trees come as they are trained and measured: without traces and the tags of functions (see
@@ -103,7 +104,7 @@ def read_trees(sources: str | Path | Sequence[str | Path], *, normalise: bool = 
     if not trees:
         where = ", ".join(map(shown, found.paths[:3])) + (", …" if len(found.paths) > 3 else "")
         raise DataError(f"0 trees in {where}{reasons(skipped)}", fix=f"name files that hold trees, {EXAMPLE}")
-    return Trees(trees, tuple(files), tuple(skipped), tuple(notes), digest.hexdigest())
+    return Treebank(trees, tuple(files), tuple(skipped), tuple(notes), digest.hexdigest())
 
 
 def judge(survey: Survey) -> Judgement:

@@ -1,6 +1,6 @@
-"""Views.
+"""What a parser read.
 
-crown    A tree drawn above the columns of a matrix, whose words are its leaves
-looking  A look at the tree of a sentence
-tree     What a parser read
+looking  a look at one sentence by a run
+tree     the tree, and below its words what was read for each part
+crown    a tree drawn above the columns of a matrix
 """

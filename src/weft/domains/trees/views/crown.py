@@ -1,4 +1,4 @@
-"""A tree drawn above the columns of a matrix, whose words are its leaves. Knows places and labels; refuses to know models."""
+"""A tree drawn above the columns of a matrix, whose words are its leaves. Knows positions and labels, no models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def brackets(tree: Tree) -> list[Bracket]:
 
 @dataclass(frozen=True)
 class Crown:
-    """A tree over the columns from number `first` on, and for each row of the matrix the column that is framed, if any."""
+    """A tree over the columns from `first` on, and for each row of the matrix the column that is framed, if any."""
 
     tree: Tree
     first: int = 0
@@ -84,8 +84,8 @@ class Crown:
                 min(1.0, 1.6 * cell * 72 / max(1e-9, size * breadth(label))) if bracket.left == bracket.right else 1.0
             )
             axis.text(
-                self.first + bracket.middle, height(bracket.level), label, ha="center", va="center", color=INK, zorder=2,
-                fontsize=max(4.0, size * smaller), family=fonts.families([label]), clip_on=False,
+                self.first + bracket.middle, height(bracket.level), label, ha="center", va="center", color=INK,
+                zorder=2, fontsize=max(4.0, size * smaller), family=fonts.families([label]), clip_on=False,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
             )  # fmt: skip
         self._frame_cells(axis)

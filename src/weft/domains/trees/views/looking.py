@@ -90,7 +90,7 @@ class SymbolReading:
 
     @property
     def framed(self) -> list[int]:
-        """For each symbol the place of the next unread word among the columns, where the decoder is given its encoding."""
+        """For each symbol the column of the next unread word, where the decoder is given its encoding."""
         embed = self.model.config.target.embed
         if not isinstance(embed, TextEmbed.Config) or embed.counted is None:
             return []

@@ -1,6 +1,6 @@
-"""Encoded.
+"""Words as numbers and as samples.
 
-counts      Counts of pairs of words that stand near each other
-lines       Lines of words
-vocabulary  Words of texts as numbers
+vocabulary  the words, and the texts as their numbers
+lines       lines of words, for learning from neighbours
+counts      pairs counted over the whole text, for learning from counts
 """

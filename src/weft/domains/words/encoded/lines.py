@@ -1,4 +1,4 @@
-"""Lines of words: samples for learning words from their neighbours. Knows ids, how often they occur and where to cut."""
+"""Lines of words: samples for learning words from their neighbours. Knows ids, their counts and where to cut."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import torch
 
 from weft.batches.draws import Dice
 from weft.batches.order import WindowOrder, key
-from weft.batches.words import Neighbours, TableRows, WordLines
+from weft.batches.words import TableRows, WordLines, WordNeighbours
 
 LINE = 64  # words that share the drawn ones
 DRAWN = 32  # words drawn for a line
@@ -19,9 +19,9 @@ PROBED_STRETCHES = 8  # held-out stretches in a batch
 
 @dataclass(frozen=True)
 class Thinning:
-    """How a text becomes lines: the `window` in which words are neighbours, and the share of a frequent word that is kept.
+    """How a text becomes lines: the `window` in which words are neighbours, and how much of a frequent word is kept.
 
-    A word of a share p of the text is kept with the probability min(1, sqrt(s / p) + s / p), where s is `sample`; 0 keeps all.
+    A word of a share p of the text is kept with probability min(1, sqrt(s / p) + s / p), s = `sample`; 0 keeps all.
     """
 
     window: int
@@ -53,8 +53,8 @@ class NoiseTable:
 class NeighbourLines:
     """A `Source` over two streams of ids, in which the number of words stands where sentences end.
 
-    A sample is a stretch of `span` ids. The words of a batch that are kept stand one after another in lines of `LINE`; the
-    sentences, also where two stretches meet, are told apart.
+    A sample is a stretch of `span` ids. The words of a batch that are kept stand one after another in lines of `LINE`;
+    sentences stay apart, also where two stretches meet.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class NeighbourLines:
 
     @property
     def per_epoch(self) -> int:
-        """Stretches in one round through the text."""
+        """Stretches in one epoch."""
         return self.order.per_epoch
 
     def batch(self, indices: np.ndarray) -> WordLines:
@@ -115,7 +115,7 @@ class NeighbourLines:
         drawn = self.noise.words(dice.unit("drawn", most * DRAWN).T.reshape(-1, DRAWN)[:lines])
         return WordLines(
             TableRows.of(words),
-            Neighbours(
+            WordNeighbours(
                 TableRows.of(np.concatenate((words, drawn), axis=1)),
                 torch.from_numpy(np.concatenate((sentence[kept], alone)).reshape(lines, LINE)),
                 torch.from_numpy(np.concatenate((reach, np.zeros(empty, np.int32))).reshape(lines, LINE)),

@@ -1,4 +1,4 @@
-"""Words of texts as numbers: a stream to train on and one that is held out. Knows a vocabulary; refuses to know vectors."""
+"""Words of texts as numbers: a stream to train on and one held out. Knows a vocabulary, no vectors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from weft.modalities.words import Breaks
 USUAL_FEWEST, SMALL_FEWEST = 5, 2  # times that a word must be seen to be learned; in texts of fewer than SMALL words
 SMALL = 100_000
 PACE = 400_000  # words a second that a usual processor learns from
-ROUNDS = 10.0  # through the text, where nobody says how long to train
+DEFAULT_EPOCHS = 10.0
 
 
 def learn_words(data: WordData, *, fewest: int | None, most: int | None, lower: bool, breaks: Breaks) -> WordCodec:
@@ -54,7 +54,7 @@ class WordIds:
     @property
     def minutes(self) -> float:
         """How long to train where the user does not say."""
-        return min(10.0, max(0.5, ROUNDS * self.words / PACE / 60))
+        return min(10.0, max(0.5, DEFAULT_EPOCHS * self.words / PACE / 60))
 
     @property
     def amounts(self) -> Mapping[str, int | float]:

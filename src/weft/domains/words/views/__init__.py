@@ -1,4 +1,4 @@
-"""Views.
+"""Vectors of words, drawn.
 
-plane  Words in two dimensions
+plane  the two directions in which they differ most
 """

@@ -66,7 +66,7 @@ class WordMapView(View):
 
 
 def beside(points: np.ndarray, words: Sequence[str]) -> list[tuple[float, float]]:
-    """The middle of each label, in inches: to the right of its point, or where it covers least of points and other labels."""
+    """The middle of each label, in inches: right of its point, or where it covers least of points and other labels."""
     sizes = [np.array([LETTER * len(word), 2 * LETTER]) for word in words]
     placed: list[tuple[np.ndarray, np.ndarray]] = [(point, np.full(2, LETTER)) for point in points]
     found = []
