@@ -16,6 +16,7 @@ ways           what may be opened and how text is decoded, as the user asks
 bounds         links and paths that lead out of the named folders are not followed
 decoding       files of text, in any encoding or wrapping
 foreign        formats that are not read, each with a command that converts it; foreign_text those that are text
+writing        what is made for a user, as a file or a zarr store, whole or not at all
 
 Kinds of files:
 tables         rows of .csv, .tsv, .jsonl, .json, .xlsx and .parquet; workbooks opens the last two
