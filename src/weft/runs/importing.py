@@ -6,40 +6,32 @@ Such a run predicts, looks and is evaluated like one that was trained here, and 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import torch
+
 from weft.config import field_types
-from weft.domains.registry import all_cards
-from weft.domains.registry import exchange_of
-from weft.errors import WeftError
-from weft.errors import placed
-from weft.interop import Imported
-from weft.interop import read_folder
-from weft.interop import read_source
+from weft.domains.registry import all_cards, exchange_of
+from weft.errors import WeftError, placed
+from weft.interop import Imported, read_folder, read_source
 from weft.interop.families import FAMILIES
 from weft.interop.families.headless import task_without_head
 from weft.interop.preprocessors import PREPROCESSOR_FILE
 from weft.modalities.image import PictureEmbed
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.runs.run import loaded
-from weft.runs.run import refuse_broken
-from weft.storage.store import digest
-from weft.storage.store import make_folder
-from weft.storage.store import shown
-from weft.tasks.adopting import Adopted
-from weft.tasks.adopting import AdoptedFile
+from weft.runs.run import loaded, refuse_broken
+from weft.storage.store import digest, make_folder, shown
+from weft.tasks.adopting import Adopted, AdoptedFile
 from weft.tasks.planning import files_of
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Loaded
 from weft.tasks.settings.sized import SizedTraining
 from weft.training.base_run import WEIGHTS
 from weft.training.card import model_card
-from weft.training.folder import FORMAT
-from weft.training.folder import RunFolder
-from weft.training.folder import check_place
+from weft.training.folder import FORMAT, RunFolder, check_place
 from weft.training.naming import fresh_folder
 from weft.training.precision import Weights
 from weft.training.run import parameters
-import torch
 
 
 class ForeignFolder(RunFolder):

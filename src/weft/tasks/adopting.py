@@ -1,16 +1,14 @@
 """Adopted, AdoptedFile: what a task makes of a model that was trained elsewhere, so that it is a run of the task."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
+
 from weft.interop import Imported
 from weft.models.stream import Model
-from weft.objectives import Classify
-from weft.objectives import Number
+from weft.objectives import Classify, Number
 from weft.objectives.objective import Objective
-from weft.tasks.codec import Codec
-from weft.tasks.codec import Codecs
+from weft.tasks.codec import Codec, Codecs
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec

@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
+
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.encoded.frames import SMALL
 from weft.interop import Imported
@@ -10,12 +13,8 @@ from weft.models.stream import Model
 from weft.tasks.adopting import shape_of
 from weft.tasks.outgoing import Outgoing
 from weft.tasks.planning import AnyTask
-from weft.tasks.proof import MOST
-from weft.tasks.proof import Proof
-from weft.tasks.proof import label_answers
-from weft.tasks.proof import predicted
+from weft.tasks.proof import MOST, Proof, label_answers, predicted
 from weft.tasks.request import Loaded
-import numpy as np
 
 KEPT_ASPECT = (
     "weft reads pictures with their aspect kept. Tools that follow preprocessor_config.json scale every picture to one"

@@ -1,20 +1,15 @@
 """Settings of trainings on pictures alone or with labels, and of the pictures that people hand over."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
-from typing import Literal
-from typing import Self
-from weft.config import Config
-from weft.config import at_least
+from typing import ClassVar, Literal, Self
+
+from weft.config import Config, at_least
 from weft.errors import ConfigError
 from weft.tasks.preset import Preset
-from weft.tasks.settings.limits import share
-from weft.tasks.settings.limits import within
-from weft.tasks.settings.sized import LABELS
-from weft.tasks.settings.sized import RowTraining
-from weft.tasks.settings.sized import SMOOTHING
-import math
+from weft.tasks.settings.limits import share, within
+from weft.tasks.settings.sized import LABELS, SMOOTHING, RowTraining
 
 PATCHES = ", patches of {patch} pixels"
 

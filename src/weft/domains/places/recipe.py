@@ -1,25 +1,19 @@
 """Coordinate networks: sizes that suit a budget, and the code that suits the places. Reads no files."""
 
+import math
 from dataclasses import replace
 from typing import Any
+
 from weft.domains.places.codec.coordinates import PlaceCodec
 from weft.domains.places.dataset import PlaceData
 from weft.domains.places.encoded import EncodedPlaces
-from weft.domains.places.settings import PLACES
-from weft.domains.places.settings import PlaceTraining
+from weft.domains.places.settings import PLACES, PlaceTraining
 from weft.models.stream import Stream
-from weft.models.zoo.points import CodeName
-from weft.models.zoo.points import CoordinateSize
-from weft.models.zoo.points import field
+from weft.models.zoo.points import CodeName, CoordinateSize, field
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
-from weft.tasks.recipe import MinEpochs
-from weft.tasks.recipe import OF_A_TRUNK
-from weft.tasks.recipe import Recipe
-from weft.tasks.recipe import with_model_settings
-from weft.tasks.request import Draft
-from weft.tasks.request import Loaded
-import math
+from weft.tasks.recipe import OF_A_TRUNK, MinEpochs, Recipe, with_model_settings
+from weft.tasks.request import Draft, Loaded
 
 MIN_EPOCHS = MinEpochs(24, enough=2_000_000)
 FEWEST_PLACES = 65_536  # of an epoch when a size is chosen: data with fewer places makes more epochs

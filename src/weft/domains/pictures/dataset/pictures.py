@@ -1,36 +1,26 @@
 """Pictures to learn from and pictures held out: with a class or a number each, or without."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-from typing import final
+from typing import Any, final
+
 from weft.batches.order import key
-from weft.domains.pictures.dataset.facts import contact_sheet_of
-from weft.domains.pictures.dataset.facts import pictures_in_numbers
+from weft.domains.pictures.dataset.facts import contact_sheet_of, pictures_in_numbers
 from weft.domains.pictures.dataset.split import split_album
 from weft.domains.pictures.reading import recognising
-from weft.domains.pictures.reading.album import Album
-from weft.domains.pictures.reading.album import FoundPictures
-from weft.domains.pictures.reading.trying import OF_CLASSES
-from weft.domains.pictures.reading.trying import read_images
+from weft.domains.pictures.reading.album import Album, FoundPictures
+from weft.domains.pictures.reading.trying import OF_CLASSES, read_images
 from weft.domains.pictures.sample import digits
-from weft.domains.pictures.settings import PictureLabelTraining
-from weft.domains.pictures.settings import PictureTraining
-from weft.errors import DataError
-from weft.errors import listed
+from weft.domains.pictures.settings import PictureLabelTraining, PictureTraining
+from weft.errors import DataError, listed
 from weft.files.columns import number
-from weft.files.dataset import Count
-from weft.files.dataset import Dataset
-from weft.files.dataset import Reader
+from weft.files.dataset import Count, Dataset, Reader
 from weft.files.decoding import shown
-from weft.files.known_roles import LABEL
-from weft.files.known_roles import PICTURE
+from weft.files.known_roles import LABEL, PICTURE
 from weft.files.labels import Kind
 from weft.files.pictures.locations import FilePlace
-from weft.files.survey import Judgement
-from weft.files.survey import Survey
+from weft.files.survey import Judgement, Survey
 
 SET_APART = "the part of the data that is set apart in it"
 SCENES = "weft's scenes"

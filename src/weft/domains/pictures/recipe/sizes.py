@@ -1,34 +1,18 @@
 """Models for pictures: sizes that suit a budget, and their settings. Reads no files and trains nothing."""
 
-from collections.abc import Callable
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
+
 from weft.domains.pictures.dataset.pictures import PictureData
 from weft.domains.pictures.encoded.seen import SeenPictures
-from weft.domains.pictures.settings import Augment
-from weft.domains.pictures.settings import PICTURES
-from weft.domains.pictures.settings import PictureTraining
+from weft.domains.pictures.settings import PICTURES, Augment, PictureTraining
 from weft.errors import WeftError
-from weft.models.backbone import backbone_name
-from weft.models.backbone import embed_of
+from weft.models.backbone import backbone_name, embed_of
 from weft.models.stream import Stream
-from weft.models.zoo.vision import RESNETS
-from weft.models.zoo.vision import VISION_MODELS
-from weft.models.zoo.vision import VisionSize
-from weft.models.zoo.vision import mae
-from weft.models.zoo.vision import resnet
-from weft.models.zoo.vision import scale_mae
-from weft.models.zoo.vision import small_net
-from weft.models.zoo.vision import vit
-from weft.tasks.recipe import MinEpochs
-from weft.tasks.recipe import OF_A_TRUNK
-from weft.tasks.recipe import Recipe
-from weft.tasks.recipe import heads_for
-from weft.tasks.request import Draft
-from weft.tasks.request import Loaded
-from weft.tasks.request import Request
+from weft.models.zoo.vision import RESNETS, VISION_MODELS, VisionSize, mae, resnet, scale_mae, small_net, vit
+from weft.tasks.recipe import OF_A_TRUNK, MinEpochs, Recipe, heads_for
+from weft.tasks.request import Draft, Loaded, Request
 from weft.tasks.settings.limits import with_settings
 
 USUAL, LARGE = 64, 224  # pixels along a side: of runs in minutes, and of the presets with patches of 16 pixels

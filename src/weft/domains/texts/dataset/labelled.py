@@ -3,22 +3,18 @@
 from collections.abc import Sequence
 from pathlib import Path
 from typing import final
+
 from weft.domains.texts.dataset.running import RunningText
 from weft.domains.texts.reading import labelled
 from weft.domains.texts.reading.labelled import read_labelled
-from weft.domains.texts.reading.labelled_texts import Example
-from weft.domains.texts.reading.labelled_texts import LabelledTexts
-from weft.domains.texts.reading.labelled_texts import overlap
-from weft.domains.texts.reading.labelled_texts import split_labelled
+from weft.domains.texts.reading.labelled_texts import Example, LabelledTexts, overlap, split_labelled
 from weft.domains.texts.settings import LabelTraining
 from weft.errors import listed
-from weft.files.dataset import Count
-from weft.files.dataset import Reader
+from weft.files.dataset import Count, Reader
 from weft.files.known_roles import LABELLED
 from weft.files.labelled import LabelledData
 from weft.files.labels import Kind
-from weft.files.survey import Judgement
-from weft.files.survey import Survey
+from weft.files.survey import Judgement, Survey
 
 
 @final
