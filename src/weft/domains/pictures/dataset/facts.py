@@ -1,4 +1,4 @@
-"""What people want to know of their pictures before they train: how many, of which sizes, classes and kinds; a contact sheet."""
+"""What people should know of their pictures before they train: number, sizes, classes, kinds; a contact sheet."""
 
 from collections import Counter
 from collections.abc import Mapping
