@@ -1,23 +1,24 @@
 """Formats that people have: those that are read beside plain text and pictures, and those named with a remedy."""
 
-import io
-import json
-from pathlib import Path
-
-import numpy as np
-import pytest
 from PIL import Image
-
+from pathlib import Path
 from weft.domains.pairs.reading.pairs import read_pairs
 from weft.domains.recognising import recognise
 from weft.domains.texts.reading.corpus import read_corpus
 from weft.domains.texts.reading.labelled import read_labelled
-from weft.errors import ConfigError, DataError
+from weft.errors import ConfigError
+from weft.errors import DataError
 from weft.files import foreign
-from weft.files.decoding import read_text, reading_as
+from weft.files.decoding import read_text
+from weft.files.decoding import reading_as
 from weft.files.known_roles import ALL
 from weft.files.pictures.decoding import decode
-from weft.files.tables import is_table, open_table
+from weft.files.tables import is_table
+from weft.files.tables import open_table
+import io
+import json
+import numpy as np
+import pytest
 
 ROWS = [(f"the {'cat' if i % 2 else 'dog'} is number {i} of all of them", ("good", "bad")[i % 2]) for i in range(40)]
 
@@ -151,10 +152,10 @@ def test_a_folder_of_documents_names_their_format(tmp_path: Path):
 
 
 def test_every_command_can_be_written_for_a_file():
-    for ending, known in foreign.ENDINGS.items():
+    for ending, known in foreign.known_by("endings").items():
         remedy = known.remedy(Path(f"a b{ending}"), f"a b{ending}")
         assert "{file}" not in remedy and "{stem}" not in remedy
-        assert f"'a b{ending}'" in remedy or "leave" in remedy or known is foreign.WEIGHTS
+        assert f"'a b{ending}'" in remedy or "leave" in remedy or known is foreign.formats()["weights"]
 
 
 def test_pictures_of_phones_are_read(tmp_path: Path):

@@ -6,14 +6,17 @@ it comes, and rows that are equal fall on the same side.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Generic, NamedTuple, TypeVar
-
-from weft.errors import ConfigError, DataError
+from typing import Generic
+from typing import NamedTuple
+from typing import TypeVar
+from weft.errors import ConfigError
+from weft.errors import DataError
 
 SHARE = 0.1  # of the data that is held out, by default
 
 T = TypeVar("T")
 H = TypeVar("H")
+R = TypeVar("R")
 
 
 class Split(NamedTuple, Generic[T, H]):

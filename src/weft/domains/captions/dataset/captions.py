@@ -1,26 +1,29 @@
 """Pictures with sentences about them: to learn from, and held out."""
 
+from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, final
-
+from functools import partial
+from typing import Any
+from typing import final
 from weft.domains.captions.reading import captions
 from weft.domains.captions.reading.captions import read_captions
 from weft.domains.captions.sample.album import scenes
 from weft.domains.captions.settings import CaptionTraining
-from weft.domains.pictures.dataset.pictures import (
-    SCENES,
-    SET_APART,
-    UNSEEN,
-    LabelledPictures,
-    PictureData,
-    Pictures,
-    held_apart,
-    name_of,
-)
-from weft.files.dataset import Count, Reader
+from weft.domains.pictures.dataset.pictures import LabelledPictures
+from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset.pictures import Pictures
+from weft.domains.pictures.dataset.pictures import SCENES
+from weft.domains.pictures.dataset.pictures import SET_APART
+from weft.domains.pictures.dataset.pictures import UNSEEN
+from weft.domains.pictures.dataset.pictures import held_apart
+from weft.domains.pictures.dataset.pictures import name_of
+from weft.domains.pictures.reading.album import FoundPictures
+from weft.files.dataset import Count
+from weft.files.dataset import Reader
 from weft.files.known_roles import CAPTIONED
-from weft.files.survey import Judgement, Survey
+from weft.files.survey import Judgement
+from weft.files.survey import Survey
 
 
 @final
@@ -37,12 +40,16 @@ class CaptionedPictures(Reader[PictureData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: CaptionTraining, count: Count | None = None
     ) -> PictureData:
+        how = partial(read_captions, **columns_of(asked), skip=asked.allowed, progress=count)
+        return divided_pictures(how, sources, valid)
 
-        how: dict[str, Any] = {**columns_of(asked), "skip": asked.allowed, "progress": count}
-        found = read_captions(sources, **how) if sources else scenes()
-        given = None if valid is None else read_captions([valid], further=sources, **how)
-        data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)
-        return replace(data, still=not sources)
+
+def divided_pictures(read: Callable[..., FoundPictures], sources: Sequence[str], valid: str | None) -> PictureData:
+    """The pictures of some sources, or of the sample, with those held out; `read` finds what rows say about pictures."""
+    found = read(sources) if sources else scenes()
+    given = None if valid is None else read([valid], further=sources)
+    data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)
+    return replace(data, still=not sources)
 
 
 def columns_of(asked: CaptionTraining) -> dict[str, Any]:

@@ -1,28 +1,22 @@
 """Pictures with questions about them and the answers: to learn from, and held out."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from typing import final
-
+from weft.domains.captions.dataset.captions import divided_pictures
 from weft.domains.captions.reading import questions
 from weft.domains.captions.reading.question_tables import Asked
 from weft.domains.captions.reading.questions import read_questions
-from weft.domains.captions.sample.album import scenes
 from weft.domains.captions.settings import AnswerTraining
-from weft.domains.pictures.dataset.pictures import (
-    SCENES,
-    SET_APART,
-    UNSEEN,
-    LabelledPictures,
-    PictureData,
-    Pictures,
-    held_apart,
-    name_of,
-)
+from weft.domains.pictures.dataset.pictures import LabelledPictures
+from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset.pictures import Pictures
 from weft.domains.pictures.reading.album import Album
-from weft.files.dataset import Count, Reader
+from weft.files.dataset import Count
+from weft.files.dataset import Reader
 from weft.files.known_roles import ASKED
-from weft.files.survey import Judgement, Survey
+from weft.files.survey import Judgement
+from weft.files.survey import Survey
 
 
 @final
@@ -39,14 +33,8 @@ class AskedPictures(Reader[PictureData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: AnswerTraining, count: Count | None = None
     ) -> PictureData:
-
-        columns, skip = _columns(asked, strict=True), asked.allowed
-        found = read_questions(sources, asked=columns, skip=skip, progress=count) if sources else scenes()
-        given = None
-        if valid is not None:
-            given = read_questions([valid], further=sources, asked=columns, skip=skip, progress=count)
-        data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)
-        return replace(data, still=not sources)
+        how = partial(read_questions, asked=_columns(asked, strict=True), skip=asked.allowed, progress=count)
+        return divided_pictures(how, sources, valid)
 
 
 def measured_questions(sources: Sequence[str], asked: AnswerTraining) -> Album:

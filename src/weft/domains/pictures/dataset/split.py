@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from weft.domains.pictures.reading.album import Album
 from weft.domains.pictures.reading.copies import copied
-from weft.files.held_out import SHARE, held_digests
+from weft.files.held_out import SHARE, split_rows
 
 
 def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tuple[Album, Album, str]:
@@ -15,11 +15,7 @@ def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tup
     out, and at least one stays.
     """
     labels = album.labels if even else None
-    keys = _keys(album)
-    held = set(held_digests(keys, share, what="pictures", groups=labels))
-    sides: tuple[list[int], list[int]] = ([], [])
-    for index, key in enumerate(keys):
-        sides[key in held].append(index)
+    sides = split_rows(range(len(album)), _keys(album), share, what="pictures", groups=labels)
     each = "of each class " if labels else ""
     rule = (
         f"{len(sides[1]):,} of {len(album):,} pictures: about {share:.0%} {each}are held out, those whose content has "
