@@ -1,24 +1,23 @@
 """Formats that people have: those that are read beside plain text and pictures, and those named with a remedy."""
 
-from PIL import Image
+import io
+import json
 from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
 from weft.domains.pairs.reading.pairs import read_pairs
 from weft.domains.recognising import recognise
 from weft.domains.texts.reading.corpus import read_corpus
 from weft.domains.texts.reading.labelled import read_labelled
-from weft.errors import ConfigError
-from weft.errors import DataError
+from weft.errors import ConfigError, DataError
 from weft.files import foreign
-from weft.files.decoding import read_text
-from weft.files.decoding import reading_as
+from weft.files.decoding import read_text, reading_as
 from weft.files.known_roles import ALL
 from weft.files.pictures.decoding import decode
-from weft.files.tables import is_table
-from weft.files.tables import open_table
-import io
-import json
-import numpy as np
-import pytest
+from weft.files.tables import is_table, open_table
 
 ROWS = [(f"the {'cat' if i % 2 else 'dog'} is number {i} of all of them", ("good", "bad")[i % 2]) for i in range(40)]
 

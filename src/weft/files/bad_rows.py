@@ -6,16 +6,13 @@ one, since collections of files are rarely without a broken one.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeVar
-from weft.errors import ConfigError
-from weft.errors import DataError
+
+from weft.errors import ConfigError, DataError
 
 LISTED = 100  # bad rows that are recorded one by one
 PLACES = 5  # gaps of one kind whose places are listed

@@ -6,11 +6,9 @@ it comes, and rows that are equal fall on the same side.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Generic
-from typing import NamedTuple
-from typing import TypeVar
-from weft.errors import ConfigError
-from weft.errors import DataError
+from typing import Generic, NamedTuple, TypeVar
+
+from weft.errors import ConfigError, DataError
 
 SHARE = 0.1  # of the data that is held out, by default
 

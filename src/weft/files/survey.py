@@ -3,40 +3,28 @@
 Needs neither torch nor numpy, so that a name that is not there, or data that fits no task, is said at once.
 """
 
+import os
+import stat
 from collections import Counter
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Literal
+
 from weft.errors import DataError
 from weft.files.bounds import link_leads_out
-from weft.files.decoding import CHUNK
+from weft.files.decoding import CHUNK, read_text, shown
 from weft.files.decoding import kind as kind_of
-from weft.files.decoding import read_text
-from weft.files.decoding import shown
-from weft.files.finding import ending
-from weft.files.finding import is_pattern
-from weft.files.finding import is_run
-from weft.files.finding import matching
-from weft.files.finding import missing
+from weft.files.finding import ending, is_pattern, is_run, matching, missing
 from weft.files.foreign import Foreign
 from weft.files.foreign_text import known_objects
 from weft.files.grid_formats import is_store
 from weft.files.json_values import first_table
 from weft.files.known_roles import ALL
 from weft.files.pictures.formats import is_archive
-from weft.files.tables import Row
-from weft.files.tables import Table
-from weft.files.tables import is_list
-from weft.files.tables import is_table
-from weft.files.tables import open_table
-import os
-import stat
+from weft.files.tables import Row, Table, is_list, is_table, open_table
 
 FILES = 400  # files of a folder, pattern or archive that are looked at
 OBJECTS = (".jsonl", ".json")

@@ -6,39 +6,21 @@ In .jsonl every line is an object, whose keys name the columns; the object in a 
 whole. A .json file is a table where it is a list of objects. Files of text may be packed by gzip.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from itertools import chain
-from itertools import islice
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
-from typing import NamedTuple
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
+
 from weft.errors import DataError
-from weft.files.columns import Column
-from weft.files.columns import NEARLY_ALL
-from weft.files.columns import columns_of
+from weft.files.columns import NEARLY_ALL, Column, columns_of
 from weft.files.decoding import shown
 from weft.files.finding import ending
 from weft.files.gather import tried
-from weft.files.json_lines import numbered
-from weft.files.json_lines import objects_on
-from weft.files.json_lines import read_string
-from weft.files.roles import Choice
-from weft.files.roles import Role
-from weft.files.roles import choose
-from weft.files.roles import has_column
-from weft.files.roles import is_header
-from weft.files.roles import names_columns
-from weft.files.workbooks import PARQUET
-from weft.files.workbooks import WORKBOOK
-from weft.files.workbooks import parquet_rows
-from weft.files.workbooks import workbook_rows
-import csv
+from weft.files.json_lines import numbered, objects_on, read_string
+from weft.files.roles import Choice, Role, choose, has_column, is_header, names_columns
+from weft.files.workbooks import PARQUET, WORKBOOK, parquet_rows, workbook_rows
 
 ENDINGS = (".tsv", ".csv", ".jsonl", WORKBOOK, PARQUET)
 LISTS = (".json",)  # tables where they hold a list of objects

@@ -1,29 +1,28 @@
 """Pictures with sentences about them: to learn from, and held out."""
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
-from typing import final
+from typing import Any, final
+
 from weft.domains.captions.reading import captions
 from weft.domains.captions.reading.captions import read_captions
 from weft.domains.captions.sample.album import scenes
 from weft.domains.captions.settings import CaptionTraining
-from weft.domains.pictures.dataset.pictures import LabelledPictures
-from weft.domains.pictures.dataset.pictures import PictureData
-from weft.domains.pictures.dataset.pictures import Pictures
-from weft.domains.pictures.dataset.pictures import SCENES
-from weft.domains.pictures.dataset.pictures import SET_APART
-from weft.domains.pictures.dataset.pictures import UNSEEN
-from weft.domains.pictures.dataset.pictures import held_apart
-from weft.domains.pictures.dataset.pictures import name_of
+from weft.domains.pictures.dataset.pictures import (
+    SCENES,
+    SET_APART,
+    UNSEEN,
+    LabelledPictures,
+    PictureData,
+    Pictures,
+    held_apart,
+    name_of,
+)
 from weft.domains.pictures.reading.album import FoundPictures
-from weft.files.dataset import Count
-from weft.files.dataset import Reader
+from weft.files.dataset import Count, Reader
 from weft.files.known_roles import CAPTIONED
-from weft.files.survey import Judgement
-from weft.files.survey import Survey
+from weft.files.survey import Judgement, Survey
 
 
 @final

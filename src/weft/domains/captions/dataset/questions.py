@@ -3,20 +3,17 @@
 from collections.abc import Sequence
 from functools import partial
 from typing import final
+
 from weft.domains.captions.dataset.captions import divided_pictures
 from weft.domains.captions.reading import questions
 from weft.domains.captions.reading.question_tables import Asked
 from weft.domains.captions.reading.questions import read_questions
 from weft.domains.captions.settings import AnswerTraining
-from weft.domains.pictures.dataset.pictures import LabelledPictures
-from weft.domains.pictures.dataset.pictures import PictureData
-from weft.domains.pictures.dataset.pictures import Pictures
+from weft.domains.pictures.dataset.pictures import LabelledPictures, PictureData, Pictures
 from weft.domains.pictures.reading.album import Album
-from weft.files.dataset import Count
-from weft.files.dataset import Reader
+from weft.files.dataset import Count, Reader
 from weft.files.known_roles import ASKED
-from weft.files.survey import Judgement
-from weft.files.survey import Survey
+from weft.files.survey import Judgement, Survey
 
 
 @final

@@ -4,34 +4,18 @@ What has no picture or no caption is named and left out, up to a bound; beyond i
 table that none of its rows names are left out too, and listed, but are no fault: a table may be about a part of them.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from weft.domains.captions.reading.caption_tables import Asked
-from weft.domains.captions.reading.caption_tables import judge_table
-from weft.domains.captions.reading.caption_tables import read_rows
-from weft.domains.captions.reading.coco import coco_rows
-from weft.domains.captions.reading.coco import counted_rows
-from weft.domains.captions.reading.coco import is_coco
-from weft.domains.captions.reading.coco import is_counted
-from weft.domains.captions.reading.coco import is_named_table
+
+from weft.domains.captions.reading.caption_tables import Asked, judge_table, read_rows
+from weft.domains.captions.reading.coco import coco_rows, counted_rows, is_coco, is_counted, is_named_table
 from weft.domains.captions.reading.lookup import Shelves
-from weft.domains.captions.reading.rows import PictureRows
-from weft.domains.captions.reading.rows import Row
-from weft.domains.captions.reading.sources import Files
-from weft.domains.captions.reading.sources import LOOK
-from weft.domains.captions.reading.sources import Sources
-from weft.domains.captions.reading.sources import files_in
-from weft.domains.captions.reading.sources import judged
-from weft.domains.captions.reading.sources import sorted_out
-from weft.domains.captions.reading.stems import in_place
-from weft.domains.captions.reading.stems import is_text
-from weft.domains.captions.reading.stems import stem_of
+from weft.domains.captions.reading.rows import PictureRows, Row
+from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, judged, sorted_out
+from weft.domains.captions.reading.stems import in_place, is_text, stem_of
 from weft.domains.pictures.reading.album import FoundPictures
 from weft.domains.pictures.reading.folders import in_folder
-from weft.domains.pictures.reading.trying import names_of
-from weft.domains.pictures.reading.trying import try_all
+from weft.domains.pictures.reading.trying import names_of, try_all
 from weft.errors import DataError
 from weft.files.bad_rows import Skip
 from weft.files.finding import ending
@@ -40,11 +24,7 @@ from weft.files.json_values import is_json
 from weft.files.pictures.archives import first_names
 from weft.files.pictures.formats import named_as_picture
 from weft.files.pictures.locations import Gathered
-from weft.files.survey import Judgement
-from weft.files.survey import NO
-from weft.files.survey import Survey
-from weft.files.survey import Surveyed
-from weft.files.survey import weakest
+from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.files.tables import ENDINGS as TABLES
 from weft.files.tables import is_table
 

@@ -4,40 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
-from weft.amounts import beyond_globe
-from weft.amounts import day
-from weft.domains.places.reading.rows import FoundPlaces
-from weft.domains.places.reading.rows import GLOBE
-from weft.domains.places.reading.rows import PlaceRows
+
+import numpy as np
+
+from weft.amounts import beyond_globe, day
+from weft.domains.places.reading.rows import GLOBE, FoundPlaces, PlaceRows
 from weft.domains.places.settings import PlaceTraining
 from weft.errors import DataError
-from weft.files.columns import ABSENT
-from weft.files.columns import Column
-from weft.files.columns import number
+from weft.files.columns import ABSENT, Column, number
 from weft.files.decoding import shown
-from weft.files.gather import GatheredRows
-from weft.files.gather import Reading
-from weft.files.gather import raising
-from weft.files.gather import tried
-from weft.files.known_roles import LAT
-from weft.files.known_roles import LON
-from weft.files.known_roles import PLACED
-from weft.files.known_roles import TIME
-from weft.files.known_roles import VALUE
+from weft.files.gather import GatheredRows, Reading, raising, tried
+from weft.files.known_roles import LAT, LON, PLACED, TIME, VALUE
 from weft.files.labels import kind_of
-from weft.files.roles import Role
-from weft.files.roles import known_as
-from weft.files.survey import Judgement
-from weft.files.survey import NO
-from weft.files.survey import Survey
-from weft.files.survey import Surveyed
-from weft.files.survey import weakest
-from weft.files.tables import Row
-from weft.files.tables import Table
-from weft.files.tables import as_cell
-from weft.files.tables import is_table
-from weft.files.tables import open_table
-import numpy as np
+from weft.files.roles import Role, known_as
+from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
+from weft.files.tables import Row, Table, as_cell, is_table, open_table
 
 SAY = "say which columns they are, by name or number: --set lat_column=… --set lon_column=… --set value_column=…"
 OBJECT = 'write {"lat": 48.1, "lon": 11.6, "value": 3.2} on every line'

@@ -1,27 +1,19 @@
 """Tables of texts with a label each: the rows of one, and whether a table is one. Refuses to judge or count rows."""
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
 from weft.errors import DataError
 from weft.files.bad_rows import Gap
 from weft.files.columns import Column
 from weft.files.decoding import shown
 from weft.files.gather import Reading
 from weft.files.json_lines import kind
-from weft.files.known_roles import ENOUGH
-from weft.files.known_roles import LABEL
-from weft.files.known_roles import LABELLED
-from weft.files.known_roles import TEXT
-from weft.files.known_roles import holds_text
+from weft.files.known_roles import ENOUGH, LABEL, LABELLED, TEXT, holds_text
 from weft.files.languages import meaning
-from weft.files.survey import Judgement
-from weft.files.survey import NO
-from weft.files.tables import Row
-from weft.files.tables import Table
-from weft.files.tables import as_cell
-from weft.files.tables import open_table
+from weft.files.survey import NO, Judgement
+from weft.files.tables import Row, Table, as_cell, open_table
 
 SAY = "say which columns they are, by name or number: --set text_column=… --set label_column=…"
 HEADER = "give it a header line with the names text and label"

@@ -1,28 +1,20 @@
 """LabelledTexts: texts with a label each, what people should know of them, and what is held out. Knows no formats."""
 
-from collections import Counter
-from collections import defaultdict
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from weft.errors import DataError
-from weft.errors import nearest
+
+import numpy as np
+
+from weft.errors import DataError, nearest
 from weft.files.bad_rows import Gaps
 from weft.files.decoding import shown
-from weft.files.gather import ReadFile
-from weft.files.gather import fingerprint
-from weft.files.held_out import SHARE
-from weft.files.held_out import Split
-from weft.files.held_out import split_rows
-from weft.files.held_out import split_rows
-from weft.files.labels import Kind
-from weft.files.labels import in_order
-import hashlib
-import numpy as np
+from weft.files.gather import ReadFile, fingerprint
+from weft.files.held_out import SHARE, Split, split_rows
+from weft.files.labels import Kind, in_order
 
 UNEVEN = 5  # times that the largest class is larger than the smallest before it is said
 RARE = 5  # texts; a class with fewer is pointed out
