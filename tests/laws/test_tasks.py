@@ -44,13 +44,7 @@ def own_copy(trial: Trial, folder: Path) -> list[Path]:
     return [Path(shutil.copy(path, folder / path.name)) for path in trial.data]
 
 
-LONG = {"forecast"}  # measuring fields beside their baselines takes longer than all other tasks together
-
-
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EVERY],
-)
+@pytest.fixture(scope="module", params=list(EVERY))
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """The run that the laws are about; made once for each task."""
     trial, folder = EVERY[request.param], tmp_path_factory.mktemp(request.param)
