@@ -44,7 +44,7 @@ def test_ids_framed_late_are_those_of_texts_framed_at_once(context: int) -> None
     tokenizer = encoded.codec.tokenizer
     source, tags = (one.source(context, tokens=10**6, rows=32, seed=0) for one in (encoded, sentences))
     whole = frame_texts(tokenizer, TEXTS, context).rows
-    assert all(np.array_equal(a, b) for a, b in zip(source.valid.texts, whole, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(source.valid.rows, whole, strict=True))
     words = frame_word_ids(tokenizer, tokenizer.encode_words([text.split() for text in TEXTS]), context)
     assert all(np.array_equal(a, b) for a, b in zip(tags.valid.texts, words.rows, strict=True))
     assert all(np.array_equal(a, b) for a, b in zip(tags.valid.places, words.places, strict=True))
