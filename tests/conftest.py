@@ -20,7 +20,7 @@ CHECKED = [
     "weft.core",
     "weft.domains.pictures.encoded.augment",
     "weft.domains.pictures.encoded.geometry",
-    "weft.domains.pictures.encoded.mixing",
+    "weft.domains.pictures.encoded.augment",
     "weft.domains.pictures.encoded.tone",
     "weft.domains.texts.encoded.labelled",
     "weft.domains.texts.encoded.masking",

@@ -11,7 +11,7 @@ import pytest
 from helpers import processes
 from helpers.pictures import decoded_here, encoded, scene, write
 
-from weft.domains.captions.dataset.questions import AskedPictures, measured_questions
+from weft.domains.captions.dataset import AskedPictures, measured_questions
 from weft.domains.captions.reading import captions
 from weft.domains.captions.reading.question_tables import Asked, questions_in
 from weft.domains.captions.reading.questions import judge, read_questions

@@ -1,15 +1,16 @@
-"""Pictures with questions about them and the answers: to learn from, and held out."""
+"""Pictures with sentences about them, and with questions and answers: to learn from, and held out."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import final
+from typing import Any, final
 
-from weft.domains.captions.reading import questions
+from weft.domains.captions.reading import captions, questions
+from weft.domains.captions.reading.captions import read_captions
 from weft.domains.captions.reading.question_tables import Asked
 from weft.domains.captions.reading.questions import read_questions
 from weft.domains.captions.sample.album import scenes
-from weft.domains.captions.settings import AnswerTraining
-from weft.domains.pictures.dataset.pictures import (
+from weft.domains.captions.settings import AnswerTraining, CaptionTraining
+from weft.domains.pictures.dataset import (
     SCENES,
     SET_APART,
     UNSEEN,
@@ -21,8 +22,35 @@ from weft.domains.pictures.dataset.pictures import (
 )
 from weft.domains.pictures.reading.album import Album
 from weft.files.dataset import Count, Reader
-from weft.files.known_roles import ASKED
+from weft.files.known_roles import ASKED, CAPTIONED
 from weft.files.survey import Judgement, Survey
+
+
+@final
+class CaptionedPictures(Reader[PictureData]):
+    """Pictures with captions. What is held out may name pictures that stand where those to train on do."""
+
+    sample = "scenes"
+    roles = CAPTIONED
+    overrules = (LabelledPictures, Pictures)
+
+    def judge(self, survey: Survey) -> Judgement:
+        return captions.judge(survey)
+
+    def read(
+        self, sources: Sequence[str], valid: str | None, asked: CaptionTraining, count: Count | None = None
+    ) -> PictureData:
+
+        how: dict[str, Any] = {**columns_of(asked), "skip": asked.allowed, "progress": count}
+        found = read_captions(sources, **how) if sources else scenes()
+        given = None if valid is None else read_captions([valid], further=sources, **how)
+        data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)
+        return replace(data, still=not sources)
+
+
+def columns_of(asked: CaptionTraining) -> dict[str, Any]:
+    """The columns of tables that are asked for."""
+    return {"picture": asked.picture_column, "caption": asked.caption_column}
 
 
 @final
