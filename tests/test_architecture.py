@@ -1,15 +1,17 @@
 """Left never imports right; importing weft is light; the public names are these."""
 
-from helpers import processes
-from pathlib import Path
-from weft.domains.registry import CARDS
 import ast
 import importlib
 import os
-import pytest
 import re
 import sys
+from pathlib import Path
+
+import pytest
+from helpers import processes
+
 import weft
+from weft.domains.registry import CARDS
 
 SOURCE = Path(weft.__file__).parent
 # Names in one row do not import each other. `errors` and `version` stand before what raises and shows them.

@@ -3,16 +3,18 @@
 import re
 import sys
 import types
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from helpers.plugins import SERIES, installed
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def blocks(page: Path) -> list[str]:
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+def blocks(page: Path, language: str = "python") -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
 LONG = (
@@ -34,8 +36,17 @@ def test_the_code_on_a_page_runs(page: Path, tmp_path, monkeypatch):
     Path("book.txt").write_text(sentence * 60, encoding="utf-8")
     module = types.ModuleType(f"page_{page.stem.lower()}")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    for code in blocks(page):
-        exec(compile(code, str(page), "exec"), module.__dict__)
+    with installed() if page.stem == "extending" else nullcontext():
+        for code in blocks(page):
+            exec(compile(code, str(page), "exec"), module.__dict__)
+
+
+def test_what_is_quoted_of_a_package_stands_in_it():
+    files = [path.read_text(encoding="utf-8") for path in sorted(SERIES.rglob("*.py"))]
+    quoted = blocks(ROOT / "docs" / "extending.md", "py")
+    assert len(quoted) > 4
+    for code in quoted:
+        assert any(code in file for file in files), code
 
 
 def links(page: Path) -> set[str]:

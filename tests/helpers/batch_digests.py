@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from helpers.trials import DATA, TINY, TRIALS
+from helpers.trials import DATA, EVERY, TINY, TRIALS
 from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.pictures.reading.album import Album
 from weft.domains.registry import card_named
@@ -52,16 +52,14 @@ MORE: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {  # other kinds 
 CASES = {**{name: (name, trial.files, trial.drawn) for name, trial in TRIALS.items()}, **MORE}
 SMALLER: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {"forecast": (("ripples.nc",), {"patch": 2})}  # 4 x 4 x 20
 
-UNDISTURBED = {
-    f"{name} undisturbed": (name, trial.files, {}) for name, trial in TRIALS.items()
-}  # no chance in training
+UNDISTURBED = {f"{name} undisturbed": (name, trial.files, {}) for name, trial in EVERY.items()}  # no chance in training
 
 
 def planned(case: str) -> tuple[Dataset[Any, Any], Work]:
     """The data of a case and the work that is planned on it. How to reach them is known here alone."""
     name, files, more = CASES[case] if case in CASES else UNDISTURBED[case]
     files, smaller = SMALLER.get(name, (files, {}))
-    settings = {**TINY, **TRIALS[name].settings, **smaller, **more}
+    settings = {**TINY, **EVERY[name].settings, **smaller, **more}
     settings = {key: value for key, value in settings.items() if value is not None}
     model, steps, card = settings.pop("model", None), settings.pop("steps"), card_named(name)
     sources = tuple(str(DATA / file) for file in files)

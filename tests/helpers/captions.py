@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from helpers.pictures import decoded_here, encoded, write
 
+from helpers.pictures import decoded_here, encoded, write
 from weft.domains.pictures.reading.album import Album
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from helpers.kept_runs import DATA, FIXTURES, KEPT, LINKED, PIXELS, STEPS
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import torch
-from helpers.tiny import VOCAB
 from torch import Tensor
 
+from helpers.tiny import VOCAB
 from weft.generate import Session
 from weft.models.stream import Stream
 

@@ -6,7 +6,7 @@ from helpers.drawings import texts
 from helpers.tiny import encoder_model, language_model, pictures, vision_model
 
 from weft.domains.pictures.views.vision import Glance, PictureView
-from weft.domains.texts.views.reading import ReadingView
+from weft.domains.texts.views.reading import text_reading
 from weft.errors import ConfigError, WeftError
 from weft.inspect.token_steps import StepView, find_token
 from weft.inspect.views import AttentionChoice, View, page, picture_page, probability, svg_figure
@@ -21,7 +21,7 @@ def picture_view(choice: AttentionChoice) -> View:
 
 
 def reading_view(choice: AttentionChoice) -> View:
-    return ReadingView(encoder_model("swift", "pooled"), TOKENIZER, np.arange(4), "abcd", choice)
+    return text_reading(encoder_model("swift", "pooled"), TOKENIZER, np.arange(4), "abcd", choice)
 
 
 VIEWS = [picture_view, reading_view]
@@ -95,11 +95,11 @@ def test_the_colours_of_a_language_model_are_scaled_without_the_first_token():
     tokenizer = tokenizers.train("characters", ["abcdefghij"])
     model = language_model("gpt", vocab=tokenizer.size)
     letters = tokenizer.encode("abc")
-    view = ReadingView(model, tokenizer, np.array([tokenizer.end, *letters]), "abc")
+    view = text_reading(model, tokenizer, np.array([tokenizer.end, *letters]), "abc")
     assert [note.split()[0] for note in view.notes] == ["<|end|>", "The"]
     top = view.attention.mean().weights[0, 0][:, 1:].max()
     assert f"≥ {top:.2g}" in texts(view.picture("svg"))
-    assert not ReadingView(encoder_model("swift", "pooled"), tokenizer, letters, "abc").notes
+    assert not text_reading(encoder_model("swift", "pooled"), tokenizer, letters, "abc").notes
 
 
 def test_probabilities_are_written_with_as_many_digits_as_they_need():

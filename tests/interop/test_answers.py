@@ -304,7 +304,7 @@ def test_a_picture_model_with_one_label_is_exported_in_its_unit(
 ) -> None:
     kind, sizes = getattr(library(), architecture), {**VIT, "num_labels": 1}
     run = weft.load(saved(randomised(kind(kind.config_class(**sizes))), tmp_path / "a"))
-    codec = NumberCodec(NumberCodec.Config(mean=3.0, spread=2.0), read=lambda name: b"")
+    codec = NumberCodec(NumberCodec.Config(mean=3.0, spread=2.0))
     loaded = replace(run._loaded, codecs={**run._loaded.codecs, "label": codec})
     monkeypatch.setattr(exporting, "prove", lambda *_: 0.0)
     export_run(loaded, tmp_path / "b")

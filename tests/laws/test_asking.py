@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.trials import DATA, PIXELS, TRIALS, train
+from helpers.trials import DATA, EVERY, PIXELS, train
 from PIL import Image
 
 import weft
 from weft.config import field_types
-from weft.domains.registry import CARDS
+from weft.domains.registry import all_cards
 from weft.errors import ConfigError, WeftError
 from weft.runs.asking import ask, checked, embedded, given, look
 from weft.tasks.asks import Answer, Content, Given, Questioned, Spot, Value, Ways
@@ -44,7 +44,7 @@ VALUES: dict[str, tuple[Value, ...]] = {
     "forecast": (Content((DATA / "waves.nc").read_bytes(), ".nc"),),
     "fit-field": ("48.1, 11.6", Spot((48.1, 11.6)), Content(b"lat,lon\n48.1,11.6\n", ".csv")),
     "graph": (Content((DATA / "villages.json").read_bytes(), ".json"),),
-    "sets": (TRIALS["sets"].input,),
+    "sets": (EVERY["sets"].input,),
 }  # of other tasks a text
 LOOKED = {"fit-field": 2}  # how many of the values can be looked at, where that is not all
 
@@ -83,11 +83,11 @@ LONG = {"forecast"}
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in TRIALS],
+    params=[pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EVERY],
 )
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> weft.Run:
     """A tiny run of each task."""
-    return train(request.param, TRIALS[request.param].data, out=tmp_path_factory.mktemp("asked") / "run")
+    return train(request.param, EVERY[request.param].data, out=tmp_path_factory.mktemp("asked") / "run")
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +99,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def values_of(run: weft.Run) -> tuple[Value, ...]:
     """Inputs of the run's task, as values."""
     name = run.task.name
-    return VALUES.get(name, (TRIALS[name].input,))
+    return VALUES.get(name, (EVERY[name].input,))
 
 
 def settings_of(run: weft.Run) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def use_all(run: weft.Run, one: Given, *, looked: bool) -> list[Answer]:
             assert content()
     if looked:
         look(run, [one], checked(run, "look", {}, files=False)).picture()
-    if run.task.embeds and TRIALS[run.task.name].embeds:
+    if run.task.embeds and EVERY[run.task.name].embeds:
         assert len(embedded(run, [one], checked(run, "embed", {}, files=False)).vectors)
     return found
 
@@ -148,7 +148,7 @@ def test_a_text_is_never_the_name_of_a_file(run: weft.Run, tmp_path: Path) -> No
 
 
 def test_values_are_answered_as_what_a_user_names(run: weft.Run) -> None:
-    trial = TRIALS[run.task.name]
+    trial = EVERY[run.task.name]
     named = run.predict(trial.input, **settings_of(run))
     (given_,) = given(run, [trial.input], ways=Ways("predict", run.task.Predict()))
     how = checked(run, "predict", settings_of(run), files=True)
@@ -195,7 +195,7 @@ def test_settings_that_name_files_are_refused(run: weft.Run) -> None:
 
 def test_what_a_task_asks_for_and_gives_is_said(run: weft.Run) -> None:
     task = run.task
-    assert task.asks and bool(task.embeds) == (TRIALS[task.name].embeds or task.name == "caption")
+    assert task.asks and bool(task.embeds) == (EVERY[task.name].embeds or task.name == "caption")
     gives = task.gives(run.loaded)
     assert gives.streams == (task.name == "language-model")
     assert bool(gives.endings) == ("output" in field_types(task.Predict))
@@ -205,7 +205,7 @@ def test_what_a_task_asks_for_and_gives_is_said(run: weft.Run) -> None:
 
 
 def test_every_setting_about_files_is_known_as_one() -> None:
-    for card in CARDS.values():
+    for card in all_cards().values():
         for kind in (card.task.Predict, card.task.Look, card.task.Embed):
             about = getattr(kind, "about", {})
             told = {

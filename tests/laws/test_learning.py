@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from helpers.batch_digests import planned
 from helpers.pictures import decoded_here
-from helpers.trials import TRIALS
+from helpers.trials import EVERY
 
 import weft
 from weft.batches.source import Source
@@ -43,9 +43,9 @@ class OneBatch:
         return self.source.held_out(most=most)
 
 
-@pytest.mark.parametrize("name", [name for name in TRIALS if name not in MOVING])
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in MOVING])
 def test_a_few_steps_on_one_batch_lower_its_loss(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needed = TRIALS[name].needs
+    needed = EVERY[name].needs
     if needed is not None:
         pytest.importorskip(needed, reason=f"{needed} is not installed")
     decoded_here(monkeypatch)

@@ -18,7 +18,7 @@ import pytest
 import torch
 from helpers.foreign import same_files
 from helpers.stops import stopped_in
-from helpers.trials import TRIALS, Trial, train
+from helpers.trials import EVERY, Trial, train
 
 import weft
 from weft.cli.app import run as command
@@ -49,11 +49,11 @@ LONG = {"forecast"}  # measuring fields beside their baselines takes longer than
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in TRIALS],
+    params=[pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EVERY],
 )
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """The run that the laws are about; made once for each task."""
-    trial, folder = TRIALS[request.param], tmp_path_factory.mktemp(request.param)
+    trial, folder = EVERY[request.param], tmp_path_factory.mktemp(request.param)
     data = own_copy(trial, folder)
     return Trained(request.param, trial, train(request.param, data, out=folder / "run", **trial.drawn), data)
 
@@ -83,18 +83,18 @@ def plain(value: Any) -> Any:
 
 
 def test_every_task_is_in_the_battery(capsys: pytest.CaptureFixture[str]) -> None:
-    assert [task["task"] for task in told(capsys, "tasks")["tasks"]] == list(TRIALS)
+    assert [task["task"] for task in told(capsys, "tasks")["tasks"]] == list(EVERY)
 
 
 @pytest.mark.parametrize(
     "name",
     [
         pytest.param(name, marks=pytest.mark.slow) if name in ("answer", "caption", "translate", "forecast") else name
-        for name in TRIALS
+        for name in EVERY
     ],
 )
 def test_the_sample_that_ships_trains(name: str, tmp_path: Path) -> None:
-    trial = TRIALS[name]
+    trial = EVERY[name]
     few = {}
     if trial.few:  # sentences to hold out, where a model that has learned nothing writes long answers to each
         path = tmp_path / f"few{trial.data[0].suffix}"
@@ -306,10 +306,10 @@ def test_what_another_tool_cannot_compute_is_refused_and_nothing_is_left(trained
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, trial in TRIALS.items() if trial.hf is not None])
+@pytest.mark.parametrize("name", [name for name, trial in EVERY.items() if trial.hf is not None])
 def test_a_run_goes_to_the_hugging_face_library_and_comes_back(name: str, tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="transformers is not installed")
-    trial = TRIALS[name]
+    trial = EVERY[name]
     run = train(name, trial.data, out=tmp_path / "run", **trial.hf)
     done = run.export(tmp_path / "folder")
     assert done["to"] == "hf" and done["difference"] <= 1e-4
@@ -321,7 +321,7 @@ def test_a_run_goes_to_the_hugging_face_library_and_comes_back(name: str, tmp_pa
         {"max_tokens": 12} if "max_tokens" in field_types(back.task.Predict) else {}
     )  # by default a bound of the data
     ours, theirs = run.predict(inputs, **settings), back.predict(inputs, **settings)
-    assert all(set(one) >= TRIALS[back.report["task"]].answer for one in theirs) and len(theirs) == len(inputs)
+    assert all(set(one) >= EVERY[back.report["task"]].answer for one in theirs) and len(theirs) == len(inputs)
     if trial.returns is None:
         assert [{**one, "output": None} for one in ours] == [{**one, "output": None} for one in theirs]
     again = back.export(tmp_path / "again")
@@ -330,11 +330,11 @@ def test_a_run_goes_to_the_hugging_face_library_and_comes_back(name: str, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, trial in TRIALS.items() if trial.onnx])
+@pytest.mark.parametrize("name", [name for name, trial in EVERY.items() if trial.onnx])
 def test_a_run_becomes_a_graph(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for library in ("onnx", "onnxscript", "onnxruntime"):
         pytest.importorskip(library, reason=f"{library} is not installed")
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # sizes are symbols while a graph is traced
-    run = train(name, TRIALS[name].data, out=tmp_path / "run")
+    run = train(name, EVERY[name].data, out=tmp_path / "run")
     done = run.export(tmp_path / "graph", to="onnx")
     assert done["to"] == "onnx" and done["difference"] <= 1e-4 and (tmp_path / "graph" / "model.onnx").exists()

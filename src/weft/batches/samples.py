@@ -1,7 +1,7 @@
 """Samples: what goes into a model and what is wanted of it, in one batch type for every task. Knows tensors alone."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -42,8 +42,34 @@ def taken(part: Any, rows: Any) -> Any:
     return None if part is None else part[rows]
 
 
+class RowTensors:
+    """A side of a batch: a frozen dataclass of tensors, each with a row for each sample.
+
+    A field may be None instead.
+    """
+
+    def raw(self) -> Any:
+        """As an embedder takes it, where it is what a model reads: by default as it is."""
+        return self
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same on another device."""
+        return self._mapped(lambda part: moved(part, device))
+
+    def __len__(self) -> int:
+        return len(next(part for part in vars(self).values() if part is not None))
+
+    def __getitem__(self, rows: Any) -> Self:
+        return self._mapped(lambda part: taken(part, rows))
+
+    def _mapped(self, change: Callable[[Any], Any]) -> Self:
+        """A copy with every field changed."""
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return type(self)(**{name: change(getattr(self, name)) for name in names})
+
+
 @dataclass(frozen=True)
-class PaddedIds:
+class PaddedIds(RowTensors):
     """Sequences of ids of different lengths, padded behind."""
 
     ids: Int[Tensor, "B N"]
@@ -53,16 +79,6 @@ class PaddedIds:
     def of(rows: Sequence[np.ndarray]) -> "PaddedIds":
         """Rows of ids put into one tensor."""
         return PaddedIds(torch.from_numpy(padded(rows, 0)), torch.tensor([len(row) for row in rows]))
-
-    def to(self, device: torch.device | str) -> "PaddedIds":
-        """The same on another device."""
-        return PaddedIds(self.ids.to(device), self.lengths.to(device))
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __getitem__(self, rows: Any) -> "PaddedIds":
-        return PaddedIds(self.ids[rows], self.lengths[rows])
 
     @property
     def real(self) -> Bool[Tensor, "B N"]:
@@ -76,20 +92,10 @@ class PaddedIds:
 
 
 @dataclass(frozen=True)
-class EvenIds:
+class EvenIds(RowTensors):
     """Sequences of ids of one length."""
 
     ids: Int[Tensor, "B N"]
-
-    def to(self, device: torch.device | str) -> "EvenIds":
-        """The same on another device."""
-        return EvenIds(self.ids.to(device))
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __getitem__(self, rows: Any) -> "EvenIds":
-        return EvenIds(self.ids[rows])
 
     def raw(self) -> Text:
         """As a model reads them."""
@@ -105,41 +111,21 @@ def padded(rows: Sequence[np.ndarray], filler: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Classes:
+class Classes(RowTensors):
     """A class for each sample, by number. A sample mixed of two has an `other` class; `share` belongs to the first."""
 
     labels: Int[Tensor, "B"]
     other: Int[Tensor, "B"] | None = None
     share: Float[Tensor, "B"] | None = None
 
-    def to(self, device: torch.device | str) -> "Classes":
-        """The same on another device."""
-        return Classes(self.labels.to(device), moved(self.other, device), moved(self.share, device))
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __getitem__(self, rows: Any) -> "Classes":
-        return Classes(self.labels[rows], taken(self.other, rows), taken(self.share, rows))
-
 
 @dataclass(frozen=True)
-class Numbers:
+class Numbers(RowTensors):
     """Numbers of each sample on the scale that is learned; a sample mixed of two has an `other` number too."""
 
     values: Float[Tensor, "B *C"]
     other: Float[Tensor, "B *C"] | None = None
     share: Float[Tensor, "B"] | None = None
-
-    def to(self, device: torch.device | str) -> "Numbers":
-        """The same on another device."""
-        return Numbers(self.values.to(device), moved(self.other, device), moved(self.share, device))
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, rows: Any) -> "Numbers":
-        return Numbers(self.values[rows], taken(self.other, rows), taken(self.share, rows))
 
 
 def wanted(targets: np.ndarray) -> Classes | Numbers:
@@ -149,7 +135,7 @@ def wanted(targets: np.ndarray) -> Classes | Numbers:
 
 
 @dataclass(frozen=True)
-class AtTokens:
+class AtTokens(RowTensors):
     """A class or a number for some tokens of each sample: for those that `where` marks, or at the places that it names.
 
     Places stand for words, in the order of the words; a value below 0 is no word.
@@ -157,16 +143,6 @@ class AtTokens:
 
     values: Int[Tensor, "B N"] | Float[Tensor, "B N"]
     where: Bool[Tensor, "B N"] | Int[Tensor, "B N"] | None = None  # None: all tokens
-
-    def to(self, device: torch.device | str) -> "AtTokens":
-        """The same on another device."""
-        return AtTokens(self.values.to(device), moved(self.where, device))
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, rows: Any) -> "AtTokens":
-        return AtTokens(self.values[rows], taken(self.where, rows))
 
     def picked(self, x: Float[Tensor, "B M D"]) -> tuple[Float[Tensor, "T D"], Shaped[Tensor, "T"]]:
         """The content of those tokens and what is wanted there, row after row."""

@@ -5,6 +5,7 @@ survey         what the named sources are: made once, asked by every reader
 dataset        Dataset (rows to train on, rows held out, fingerprint) and Reader (makes one from files)
 held_out       the one rule by which rows are held out
 bad_rows       rows that cannot be used: refused, or left out and counted, up to a bound
+labelled       LabelledData: rows with a label each, split by their contents
 labels         whether labels are classes or numbers, and their order
 languages      names of languages as people write them
 
@@ -15,6 +16,7 @@ ways           what may be opened and how text is decoded, as the user asks
 bounds         links and paths that lead out of the named folders are not followed
 decoding       files of text, in any encoding or wrapping
 foreign        formats that are not read, each with a command that converts it; foreign_text those that are text
+writing        what is made for a user, as a file or a zarr store, whole or not at all
 
 Kinds of files:
 tables         rows of .csv, .tsv, .jsonl, .json, .xlsx and .parquet; workbooks opens the last two

@@ -54,6 +54,17 @@ def held_digests(
     return held
 
 
+def split_rows(
+    rows: Sequence[T], digests: Sequence[bytes], share: float = SHARE, *, what: str, groups: Sequence[str] | None = None
+) -> tuple[list[T], list[T]]:
+    """The rows to train on and those held out, by a digest for each, as `held_digests` chooses."""
+    held = set(held_digests(digests, share, what=what, groups=groups))
+    sides: tuple[list[T], list[T]] = ([], [])
+    for row, digest in zip(rows, digests, strict=True):
+        sides[digest in held].append(row)
+    return sides
+
+
 def _count(ordered: Sequence[bytes], share: float, most: int | None) -> int:
     """How many of the different digests of a group are held out."""
     wanted = round(share * len(ordered))

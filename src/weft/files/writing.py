@@ -1,4 +1,4 @@
-"""What is made for a user, written where the user says: a file, or a zarr store as a folder. Each is there whole or not at all."""
+"""Files made for a user, written where the user says; a zarr store is a folder. Each is there whole or not at all."""
 
 import contextlib
 import io

@@ -5,6 +5,7 @@ refuses to know tasks and files.
     figures, fonts, films     colours, sheets and bytes of pictures; fonts for any script; animated GIFs
     sheets, curves            sheets of pictures; loss curves and charts
     alignment, matrix         how much each target word read of each source word: the data; the picture
+    reading                   attention within one input, by the names of its tokens
     steps, steps_table        attention step by step, in float64: the numbers; their table
     token_steps               the steps of one token of any model, by name
     maps, rollout             maps over a picture; attention through all layers

@@ -8,7 +8,7 @@
     listing, comparing, ranking   runs in a folder; side by side; which of two is better
     cleaning, verifying       what a run no longer needs; whether it is still what it was
     sweep, soup               a grid of settings; averaged weights of several runs
-    importing, exporting, export_card, word_runs   models from and for other tools; their README; vectors of words
+    importing, exporting, export_card              models from and for other tools; the README of an export
     demo                      English to French, from nothing to a picture
 
 A model from elsewhere becomes a run: its task gives it codecs (`Task.adopted`), `importing` writes them into

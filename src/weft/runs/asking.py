@@ -142,6 +142,8 @@ def ask(
 def answers(run: "Run", inputs: Sequence[Given], how: Config, *, listen: Listen | None = None) -> list[Answer]:
     """Answers to inputs that are computed at once; the error of a bad one is raised."""
     _refuse_bad(inputs)
+    if not inputs and not any(one.may_lack for one in run.task.asks):
+        return []
     with run.used():
         return run.task.predict(run.loaded, inputs, how, listen)
 

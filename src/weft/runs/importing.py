@@ -80,7 +80,7 @@ def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loade
 
 
 def _in_a_file(path: Path) -> tuple[str, AdoptedFile] | None:
-    """The name of the task that takes a file as a model, and the model; None where no task does, or there is no file."""
+    """The name of the task that takes a file as a model, and the model; None without a file or such a task."""
     for name, card in all_cards().items() if path.is_file() else ():
         if card.adopts_files and (found := card.task.adopted_file(path)) is not None:
             return name, found

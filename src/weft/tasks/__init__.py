@@ -27,6 +27,7 @@ recipe      models by name, sizes and learning rates; sizing chooses the size by
 finetuning  one policy for --from
 measuring   held-out data measured within a time
 using       evaluate, and finish: measures and model card
+exchange    Exchange: what every task says of models from other tools and for other tools
 adopting    a model from elsewhere as a run of a task
 outgoing    what an export asks for; proof what it is asked to show
 

@@ -32,7 +32,7 @@ class Adopted:
 
 @dataclass(frozen=True)
 class AdoptedFile:
-    """A model out of one file, with all that a run has. `family` is what such files hold, `form` how this one is written.
+    """A model out of one file, with all that a run has. `family` is what such files hold, `form` its format.
 
     `summary` and `facts` are for the model card.
     """

@@ -5,13 +5,18 @@ size of the vocabulary) is not said again.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, from_json
 from weft.modalities.embedder import Embedder
 
 ReadFile = Callable[[str], bytes]  # the name of a file in the run folder -> its content
+
+
+def no_files(name: str) -> bytes:
+    """What a codec is given that keeps no file in the run folder: nothing."""
+    return b""
 
 
 class Codec(Part):
@@ -24,8 +29,8 @@ class Codec(Part):
 
     config: Any
 
-    def __init__(self, config: Config, *, read: ReadFile):
-        """`read` gives the content of a file that the codec keeps in the run folder."""
+    def __init__(self, config: Config, *, read: ReadFile = no_files):
+        """`read` gives the content of a file that the codec keeps in the run folder, for codecs that keep some."""
         self.config = config
 
     def files(self) -> Mapping[str, bytes]:
@@ -46,6 +51,14 @@ class Codec(Part):
 
 
 Codecs = Mapping[str, Codec]
+C = TypeVar("C", bound=Codec)
+
+
+def codec_at(codecs: Codecs, end: str, kind: type[C]) -> C:
+    """The codec at one end of a task's samples, which is known to be of this kind."""
+    found = codecs[end]
+    assert isinstance(found, kind)
+    return found
 
 
 def codecs_from_json(data: Mapping[str, Any], read: ReadFile, where: str) -> dict[str, Codec]:

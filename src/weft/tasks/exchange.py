@@ -31,7 +31,7 @@ class Exchange(ABC):
         return None
 
     def adopted_file(self, path: Path) -> AdoptedFile | None:
-        """The model that stands in one file of another tool's; None where the file holds none. Cards say who is asked."""
+        """The model in one file of another tool; None where the file holds none. Cards say which task is asked."""
         return None
 
     def outgoing(self, run: Loaded) -> Outgoing:
@@ -41,7 +41,7 @@ class Exchange(ABC):
     def proof(self, run: Loaded, tolerance: float) -> Proof | None:
         """Questions that an export has to answer as the run does; None where it has no answers.
 
-        Without a head, a tokenizer or a mask there are none. Answers that are numbers may differ by twice the `tolerance`.
+        Without a head, a tokenizer or a mask there are none. Numbers may differ by twice the `tolerance`.
         """
         return None
 

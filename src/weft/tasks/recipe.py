@@ -79,7 +79,7 @@ class Recipe(Generic[Sz]):
     presets: Mapping[str, Sz]
     default: str
     rates: Mapping[str, Mapping[str, Any]]
-    of_preset: Mapping[str, str]  # presets that mean another model than the default
+    of_preset: Mapping[str, str] = field(default_factory=dict)  # presets that mean another model than the default
     fixed: tuple[str, ...] = OF_A_READER
     kept: tuple[str, ...] = OF_A_READER
     frozen: tuple[str, ...] = ("embed", "trunk")

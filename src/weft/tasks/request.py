@@ -12,7 +12,7 @@ from weft.errors import WeftError
 from weft.files.dataset import Dataset
 from weft.generate.compute import prepared
 from weft.models.stream import Model, Stream
-from weft.tasks.codec import Codec, Codecs
+from weft.tasks.codec import C, Codecs, codec_at
 from weft.tasks.record import DataRecord
 from weft.tasks.settings.limits import with_settings
 from weft.tasks.settings.sized import SizedTraining
@@ -21,7 +21,6 @@ from weft.training.folder import RunFolder
 from weft.training.progress import Progress
 from weft.training.schedule import Budget
 
-C = TypeVar("C", bound=Codec)
 P = TypeVar("P", bound=Config)
 D = TypeVar("D", bound=Dataset[Any, Any])
 E = TypeVar("E", bound="Encoded")
@@ -152,9 +151,7 @@ class Draft(Generic[D, E, S]):
 
     def codec(self, name: str, kind: type[C]) -> C:
         """The codec of one end."""
-        found = self.codecs[name]
-        assert isinstance(found, kind)
-        return found
+        return codec_at(self.codecs, name, kind)
 
 
 @dataclass(frozen=True)

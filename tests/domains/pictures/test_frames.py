@@ -33,7 +33,7 @@ def frames(*shapes: tuple[int, int], size: int = 16, missing: bool = False) -> F
 
 
 def codec_of(some: Frames) -> PictureCodec:
-    return PictureCodec(PictureCodec.Config(size=some.size, shape=some.shape), read=lambda name: b"")
+    return PictureCodec(PictureCodec.Config(size=some.size, shape=some.shape))
 
 
 def seen(some: Frames) -> SeenPictures:

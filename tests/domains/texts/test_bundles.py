@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from weft.batches.like_lengths import USED, USED_MIXED, LikeLengthSource, together
-from weft.domains.texts.encoded.labelled import LabelledRows
+from weft.batches.samples import PaddedIds
 from weft.domains.texts.encoded.tagged import TaggedRows
+from weft.tasks.labels.rows import LabelledRows
 
 
 def texts(count: int, seed: int = 0, longest: int = 30) -> list[np.ndarray]:
@@ -19,7 +20,7 @@ def labels(data: list[np.ndarray]) -> np.ndarray:
 
 
 def labelled(count: int = 300, tokens: int = 200, seed: int = 0, rows: int | None = None) -> LikeLengthSource:
-    train, held = (LabelledRows(data, labels(data)) for data in (texts(count), texts(40, seed=1)))
+    train, held = (LabelledRows(data, labels(data), PaddedIds.of) for data in (texts(count), texts(40, seed=1)))
     return LikeLengthSource(train, held, tokens=tokens, fingerprint="f", seed=seed, rows=rows)
 
 
@@ -87,7 +88,7 @@ def test_held_out_texts_come_once_each_in_any_portion(make):
 
 
 def test_numbers_are_kept_as_they_are():
-    train = LabelledRows(texts(20), np.linspace(0, 1, 20))
+    train = LabelledRows(texts(20), np.linspace(0, 1, 20), PaddedIds.of)
     source = LikeLengthSource(train, train, tokens=50, fingerprint="f", seed=0)
     part = source.batch(np.array([0])).to("cpu").each[0]
     assert part.wanted.values.tolist() == [train.targets[int(row[0])] for row in part.given.ids]

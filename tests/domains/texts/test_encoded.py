@@ -9,13 +9,13 @@ import torch
 
 from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.dataset.labelled import LabelledData
 from weft.domains.texts.dataset.tagged import TaggedData
 from weft.domains.texts.encoded.labelled import LabelledIds
 from weft.domains.texts.encoded.tagged import TaggedIds
 from weft.domains.texts.encoded.whole_texts import TextAmount
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.reading.tagged_texts import Tagged
+from weft.files.labelled import LabelledData
 from weft.modalities.framing import frame_texts, frame_word_ids
 from weft.modalities.tokenizer import Tokenizer
 from weft.tasks.labels.classes import ClassCodec
@@ -27,14 +27,14 @@ SAID: dict[str, Any] = {"fingerprint": "f", "rule": "3 texts: all", "described":
 def labelled() -> LabelledIds:
     rows = [Example(text, "even" if len(text) % 2 == 0 else "odd") for text in TEXTS]
     data = LabelledData(train=rows, held_out=rows, kind="classes", classes=("even", "odd"), **SAID)
-    label = ClassCodec(ClassCodec.Config(names=data.classes), read=lambda name: b"")
+    label = ClassCodec(ClassCodec.Config(names=data.classes))
     return LabelledIds.of(data, TextCodec.learn([], "bytes", None, characters=0), label)
 
 
 def tagged() -> TaggedIds:
     rows = [Tagged(tuple(text.split()), ("O",) * len(text.split())) for text in TEXTS]
     data = TaggedData(train=rows, held_out=rows, tags=("O", "X"), scheme="plain", **SAID)
-    tags = TagCodec(TagCodec.Config(names=data.tags), read=lambda name: b"")
+    tags = TagCodec(TagCodec.Config(names=data.tags))
     return TaggedIds.of(data, TextCodec.learn([], "bytes", None, characters=0), tags)
 
 

@@ -37,7 +37,6 @@ FORECASTING = Recipe(
     presets=PRESETS,
     default="swift",
     rates={"swift": SWIFT, "atmorep": {**SWIFT, "lr": 2e-3}},
-    of_preset={},
     fixed=(*OF_A_TRUNK, "patch", "halo", "span", "history", "ahead"),
     kept=("dim", "depth", "heads", "patch", "halo", "span", "history", "ahead"),
     efficiency=0.15,  # the making of windows included

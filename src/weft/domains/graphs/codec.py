@@ -101,7 +101,7 @@ class GraphCodec(Codec):
             directed=any(graph.directed for graph in every),
             weighted=any(graph.weights is not None for graph in every),
         )
-        return cls(config, read=lambda name: b"")
+        return cls(config)
 
     def check_fit(self, embed: Embedder.Config, where: str) -> None:
         if isinstance(embed, GraphEmbed.Config) and embed.features != self.config.features:

@@ -27,7 +27,7 @@ from weft.modalities.graph_embed import Graphs
 from weft.models.stream import Stream
 from weft.objectives import Objective, TokenLabels, TokenNumbers
 from weft.tasks.asks import Answer
-from weft.tasks.codec import Codecs
+from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.finetuning import decided, plain_model, with_lora
 from weft.tasks.labels import labelling
 from weft.tasks.labels.classes import ClassCodec
@@ -51,9 +51,7 @@ def element_codecs(data: GraphData, known: Codecs) -> Codecs:
 
 def graph_codec(codecs: Codecs) -> GraphCodec:
     """The codec of the graphs."""
-    codec = codecs["graph"]
-    assert isinstance(codec, GraphCodec)
-    return codec
+    return codec_at(codecs, "graph", GraphCodec)
 
 
 def element_objective(data: GraphData, codecs: Codecs) -> Objective.Config:

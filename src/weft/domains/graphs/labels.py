@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar, final
 
 import torch
-from torch import Tensor
 
 from weft.batches.source import Source
 from weft.domains.graphs import elements
@@ -33,19 +32,18 @@ from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks.asks import Answer, Asks, Content, Given, Gives, Opened, Ways, in_a_file, only_one, unlike
 from weft.tasks.codec import Codecs
-from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.task import LabelTask
 from weft.tasks.outgoing import Outgoing, plain_model, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.task import Task
 from weft.training.progress import Progress
 
 T = TypeVar("T", bound=ElementTraining)
 
 
-class ElementLabels(Task[GraphData, EncodedGraphs, T]):
+class ElementLabels(LabelTask[GraphData, EncodedGraphs, T]):
     """A class or a number for each node, or for each graph or set."""
 
     parts = (Parts({"graph": End.of(GraphCodec), "label": End.of(LabelCodec)}, (Stream,), GraphEmbed),)
@@ -66,9 +64,6 @@ class ElementLabels(Task[GraphData, EncodedGraphs, T]):
 
     def continued(self, draft: Draft[GraphData, EncodedGraphs, T], origin: Loaded) -> tuple[Model.Config, T]:
         return elements.continued(draft, origin)
-
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
-        return start_weights(origin, backbone=True, same_head=codecs["label"].same(origin.codecs.get("label")))
 
     def objective(self, encoded: EncodedGraphs, codecs: Codecs, training: T) -> Objective.Config:
         return elements.element_objective(encoded.data, codecs)

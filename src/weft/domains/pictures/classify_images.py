@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, final
 
-from torch import Tensor
-
 from weft.batches.samples import wanted
 from weft.batches.source import Source
 from weft.core import Pooled
@@ -28,19 +26,19 @@ from weft.models.backbone import embed_of
 from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
 from weft.tasks.adopting import Adopted, label_codec, label_objective
-from weft.tasks.asks import Answer, Given, Gives, Ways
+from weft.tasks.asks import Answer, Given, Ways
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import decided as with_head_lr
-from weft.tasks.finetuning import start_weights, with_lora
+from weft.tasks.finetuning import with_lora
 from weft.tasks.labels import labelling
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.task import LabelTask
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.recipe import with_model_settings
-from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction, Request
-from weft.tasks.task import Task
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Request
 from weft.training.progress import Progress
 
 MISTAKES = 24  # shown in the contact sheet
@@ -48,13 +46,14 @@ LabelDraft = Draft[PictureData, SeenPictures, PictureLabelTraining]
 
 
 @final
-class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
+class ClassifyImages(LabelTask[PictureData, SeenPictures, PictureLabelTraining]):
     """Vision Transformers and residual networks; labels are classes, or numbers."""
 
     card = CLASSIFY_IMAGES
     parts = (Parts({"picture": End.of(PictureCodec), "label": End.of(LabelCodec)}, (Stream,), PictureEmbed),)
     recipe = recipes.CLASSIFYING
     unit = "picture"
+    thing = "a picture"
     starts_from = ("reconstruct-images", "distill-images", "caption")
     asks = (pictures.PICTURES,)
     embeds = (pictures.PICTURE,)
@@ -99,9 +98,6 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     def _decided(self, draft: LabelDraft, backbone: Stream.Config) -> PictureLabelTraining:
         return recipes.decided(draft, backbone, labelled_cost).replace(labels=draft.data.kind)
 
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
-        return start_weights(origin, backbone=True, same_head=codecs["label"].same(origin.codecs.get("label")))
-
     def model_name(self, request: Request) -> str:
         return recipes.continued_name(self.recipe, request)
 
@@ -120,16 +116,10 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
     def batch_in_words(self, training: PictureLabelTraining, source: Source) -> str:
         return recipes.batch_in_words(training)
 
-    def ability(self, run: Loaded) -> str:
-        return labelling.ability(labelling.codec_of(run.codecs), "a picture")
-
     def facts(self, run: Loaded) -> Mapping[str, str]:
         codec = labelling.codec_of(run.codecs)
         kind = f"{len(codec.names)} classes" if isinstance(codec, ClassCodec) else "numbers"
         return {"labels": kind, **recipes.picture_facts(run)}
-
-    def gives(self, run: Loaded) -> Gives:
-        return labelling.gives(labelling.codec_of(run.codecs))
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         return pictures.opened_pictures(words)
@@ -139,9 +129,6 @@ class ClassifyImages(Task[PictureData, SeenPictures, PictureLabelTraining]):
         values = pictures.values_of(run, frames, pictures.classifier_of(run))
         found = labelling.predictions(labelling.codec_of(run.codecs), values, names, how.top, how.choices)
         return [Answer(i, one) for i, one in enumerate(found)]
-
-    def shown(self, prediction: Prediction) -> str:
-        return labelling.in_a_line(prediction)
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing) -> Embedded:
         return pictures.picture_vectors(run, inputs, how)

@@ -44,7 +44,7 @@ def picture_settings(imported: Imported) -> dict[str, Any]:
 
 
 def with_pictures(found: Outgoing, run: Loaded) -> Outgoing:
-    """What an export has of a run's pictures, beside what is `found`: how they get their size, where the makers said it."""
+    """What is `found` with how a run's pictures are scaled for export, where the makers of the model said it."""
     picture = run.codecs.get("picture")
     if not isinstance(picture, PictureCodec):
         return found

@@ -1,4 +1,4 @@
-"""Settings of trainings on pictures alone or with labels, and what people may say of the pictures that they hand over."""
+"""Settings of trainings on pictures alone or with labels, and of the pictures that people hand over."""
 
 import math
 from collections.abc import Mapping

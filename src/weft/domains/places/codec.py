@@ -58,7 +58,7 @@ class PlaceCodec(Codec):
             dates=dates,
             picture=picture,
         )
-        return cls(config, read=lambda name: b"")
+        return cls(config)
 
     @property
     def axes(self) -> tuple[str, ...]:

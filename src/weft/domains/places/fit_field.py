@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import final
 
-from torch import Tensor
-
 from weft.batches.source import Source
 from weft.domains.places import fitted
 from weft.domains.places import recipe as recipes
@@ -21,25 +19,25 @@ from weft.models.stream import Model, Stream
 from weft.objectives import Number, Objective
 from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
 from weft.tasks.codec import Codecs
-from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.task import LabelTask
 from weft.tasks.parts import End, Parts
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
-from weft.tasks.task import Task
 from weft.training.progress import Progress
 
 FieldDraft = Draft[PlaceData, EncodedPlaces, PlaceTraining]
 
 
 @final
-class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
+class FitField(LabelTask[PlaceData, EncodedPlaces, PlaceTraining]):
     """A field: values as a function of the place."""
 
     card = FIT_FIELD
     parts = (Parts({"place": End.of(PlaceCodec), "label": End.of(LabelCodec)}, (Stream,), PointEmbed),)
     recipe = recipes.RECIPE
     unit = "place"
+    thing = "a place"
     slow_rows = False
     asks = (Asks("place", "a place", (".csv", ".tsv", ".jsonl"), may_lack=True),)
     Predict = fitted.AskField
@@ -60,13 +58,6 @@ class FitField(Task[PlaceData, EncodedPlaces, PlaceTraining]):
 
     def sized(self, draft: FieldDraft) -> tuple[Stream.Config, PlaceTraining]:
         return recipes.new_field(draft)
-
-    def continued(self, draft: FieldDraft, origin: Loaded) -> tuple[Model.Config, PlaceTraining]:
-        same = draft.codecs["label"].same(origin.codecs.get("label"))
-        return recipes.continued_field(draft, origin, same_head=same)
-
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
-        return start_weights(origin, backbone=False, same_head=codecs["label"].same(origin.codecs.get("label")))
 
     def objective(self, encoded: EncodedPlaces, codecs: Codecs, training: PlaceTraining) -> Objective.Config:
         label = labelling.codec_of(codecs)

@@ -22,7 +22,7 @@ from weft.inspect.figures import png_of
 from weft.models.stream import Stream
 from weft.objectives.measures.nearest import asked_within, nearest_classes, nearest_numbers, neighbours, psnr
 from weft.tasks.asks import Answer, Content, Given, Spot, in_a_file, unlike
-from weft.tasks.codec import Codecs
+from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.labels import labelling
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
@@ -60,9 +60,7 @@ class AskField(labelling.TopLabels):
 
 def place_of(codecs: Codecs) -> PlaceCodec:
     """The codec of the places."""
-    codec = codecs["place"]
-    assert isinstance(codec, PlaceCodec)
-    return codec
+    return codec_at(codecs, "place", PlaceCodec)
 
 
 def place_codec(data: PlaceData, known: Codecs) -> PlaceCodec:
@@ -80,7 +78,7 @@ def place_codec(data: PlaceData, known: Codecs) -> PlaceCodec:
 def label_codec(data: PlaceData, known: Codecs) -> LabelCodec:
     """The codec of the data's values."""
     if data.kind == "colours":
-        return ColourCodec(ColourCodec.Config(channels=data.train.values.shape[1]), read=lambda name: b"")
+        return ColourCodec(ColourCodec.Config(channels=data.train.values.shape[1]))
     return labelling.learned(data.kind, data.classes, data.train.values, known)  # type: ignore[arg-type]
 
 

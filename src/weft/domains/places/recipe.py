@@ -8,9 +8,8 @@ from weft.domains.places.codec import PlaceCodec
 from weft.domains.places.dataset import PlaceData
 from weft.domains.places.encoded import EncodedPlaces
 from weft.domains.places.settings import PLACES, PlaceTraining
-from weft.models.stream import Model, Stream
+from weft.models.stream import Stream
 from weft.models.zoo.points import CodeName, CoordinateSize, field
-from weft.tasks.finetuning import decided, with_lora
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.recipe import OF_A_TRUNK, MinEpochs, Recipe, with_model_settings
@@ -41,7 +40,6 @@ RECIPE = Recipe(
     presets=PRESETS,
     default="field",
     rates={"field": RELU},
-    of_preset={},
     fixed=OF_A_FIELD,
     kept=(*OF_A_FIELD, "lat_column", "lon_column", "time_column", "plane_columns", "value_column", "labels"),
     efficiency=0.4,
@@ -73,14 +71,6 @@ def new_field(draft: FieldDraft) -> tuple[Stream.Config, PlaceTraining]:
         "dropout": training.dropout or 0.0,
     }
     return config, training.replace(**rates, **own, **sizes)
-
-
-def continued_field(draft: FieldDraft, origin: Loaded, *, same_head: bool) -> tuple[Model.Config, PlaceTraining]:
-    """The network of another run, with a new head where other classes are learned."""
-    config = with_lora(origin.model.config, draft.training)
-    assert isinstance(config, Stream.Config)
-    config = config.replace(outputs=draft.codec("label", LabelCodec).outputs)
-    return config, decided(draft.training, same_head=same_head)
 
 
 def _rungs(draft: FieldDraft) -> tuple[CoordinateSize, ...]:

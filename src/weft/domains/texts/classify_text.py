@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import final
 
-from torch import Tensor
-
 from weft.batches.source import Source
 from weft.domains.texts.cards import CLASSIFY_TEXT
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.dataset.labelled import LabelledData, read_texts
+from weft.domains.texts.dataset.labelled import read_texts
 from weft.domains.texts.encoded.labelled import LabelledIds
 from weft.domains.texts.exchange import label_proof, text_codec, text_files, text_settings, whole_texts, with_text
 from weft.domains.texts.reading.labelled_texts import Example
@@ -16,6 +14,7 @@ from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import LabelTraining
 from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, text_of, text_values
 from weft.domains.texts.views.vectors import LookAtText
+from weft.files.labelled import LabelledData
 from weft.inspect.views import View
 from weft.interop import Imported
 from weft.modalities.encoding import ended
@@ -25,46 +24,45 @@ from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks.adopting import Adopted, label_codec, label_objective
-from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.asks import Answer, Asks, Given, only_text, texts_of
 from weft.tasks.codec import Codecs
-from weft.tasks.finetuning import start_weights
 from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec
+from weft.tasks.labels.task import LabelTask
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
-from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
-from weft.tasks.task import Task
+from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured
 from weft.training.progress import Progress
 
 EXCERPT = 200  # characters of a text in an evaluation
-LabelDraft = Draft[LabelledData, LabelledIds, LabelTraining]
+LabelDraft = Draft[LabelledData[Example], LabelledIds, LabelTraining]
 
 
 @final
-class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
+class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining]):
     """A class or a number for each text."""
 
     card = CLASSIFY_TEXT
     parts = (Parts({"text": End.of(TextCodec), "label": End.of(LabelCodec)}, (Stream,), TextEmbed),)
     recipe = encoders.RECIPE
     unit = "text"
+    thing = "a text"
     starts_from = ("fill-mask", "tag-text", "language-model")
     asks = (Asks("text", "a text", lines=True),)
     embeds = (Asks("text", "a text", lines=True),)
     Embed = Embedding
-    Predict = labelling.Labelling
     Look = LookAtText
 
-    def codecs(self, data: LabelledData, training: LabelTraining, known: Codecs) -> Codecs:
+    def codecs(self, data: LabelledData[Example], training: LabelTraining, known: Codecs) -> Codecs:
         texts = [one.text for one in data.train]
-        label = labelling.learned(data.kind, data.classes, [one.label for one in data.train], known)
+        label = labelling.learned_from(data, known)
         return {"text": encoders.text_codec(ended(texts), encoders.size_of(texts), training, known), "label": label}
 
     def encode(
         self,
-        data: LabelledData,
+        data: LabelledData[Example],
         codecs: Codecs,
         training: LabelTraining,
         known: Model.Config | None,
@@ -79,9 +77,6 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
         same = encoders.keeps_head(origin, draft.codecs, "label")
         return encoders.continued_encoder(origin, draft.training, _wanted(draft), same_head=same)
 
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
-        return start_weights(origin, backbone=True, same_head=encoders.keeps_head(origin, codecs, "label"))
-
     def objective(self, encoded: LabelledIds, codecs: Codecs, training: LabelTraining) -> Objective.Config:
         balance = encoded.train.targets if training.balance else None
         return labelling.objective(labelling.codec_of(codecs), smoothing=training.smoothing, balance=balance)
@@ -94,14 +89,8 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
     def batch_in_words(self, training: LabelTraining, source: Source) -> str:
         return f"batches of up to {training.batch * training.rows} texts"
 
-    def ability(self, run: Loaded) -> str:
-        return labelling.ability(run.codec("label", LabelCodec), "a text")
-
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return encoders.text_facts(run, "texts")
-
-    def gives(self, run: Loaded) -> Gives:
-        return labelling.gives(run.codec("label", LabelCodec))
 
     def predict(
         self, run: Loaded, inputs: Sequence[Given], how: labelling.Labelling, listen: Listen | None
@@ -117,9 +106,6 @@ class ClassifyText(Task[LabelledData, LabelledIds, LabelTraining]):
             Answer(i, {**one, **({"unread_end": n} if n else {})})
             for i, (one, n) in enumerate(zip(found, unread, strict=True))
         ]
-
-    def shown(self, prediction: Prediction) -> str:
-        return labelling.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Example]:
         numbers = isinstance(run.codec("label", LabelCodec), NumberCodec)

@@ -104,7 +104,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
 
     def codecs(self, data: TaggedData, training: TagTraining, known: Codecs) -> Codecs:
         texts = [" ".join(one.words) for one in data.train]
-        tags = TagCodec(TagCodec.Config(names=data.tags, scheme=data.scheme), read=lambda name: b"")
+        tags = TagCodec(TagCodec.Config(names=data.tags, scheme=data.scheme))
         return {"text": encoders.text_codec(ended(texts), encoders.size_of(texts), training, known), "tags": tags}
 
     def encode(

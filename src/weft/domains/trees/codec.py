@@ -31,7 +31,7 @@ class SymbolCodec(Codec):
     @classmethod
     def of(cls, names: Iterable[str]) -> "SymbolCodec":
         """The codec of these symbols."""
-        return cls(cls.Config(names=tuple(names)), read=lambda name: b"")
+        return cls(cls.Config(names=tuple(names)))
 
     @property
     def names(self) -> tuple[str, ...]:

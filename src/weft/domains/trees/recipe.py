@@ -62,7 +62,7 @@ def tree_codecs(data: PairData, training: ParseTraining, known: Codecs, spelt: A
     counts = Counter(node.label for tree in trees for event, node in walk(tree) if event == "open")
     labels = [label for label, _ in counts.most_common()] or [ROOT]
     if training.form == "text":
-        names = ClassCodec(ClassCodec.Config(names=tuple(labels)), read=lambda name: b"")
+        names = ClassCodec(ClassCodec.Config(names=tuple(labels)))
         return {**pairs.pair_codecs(data, training, known, spelt), "labels": names}
     text = sentence_codec([pair.source for pair in data.train], training)
     if training.form == "symbols":
@@ -79,7 +79,7 @@ def tree_codecs(data: PairData, training: ParseTraining, known: Codecs, spelt: A
         depths=DEPTHS,
         tags=tuple(tags) if len(tags) > 1 else (),
     )
-    return {"text": text, "gaps": GapCodec(config, read=lambda name: b"")}
+    return {"text": text, "gaps": GapCodec(config)}
 
 
 def sentence_codec(sentences: Sequence[str], training: ParseTraining) -> TextCodec:

@@ -17,4 +17,5 @@ sample       sentences about a small world in which analogies hold
 
 embed_words  learns the vectors
 vectors      what is done with them: samples, the space they lie in, measures
+exchange     files of vectors, from elsewhere and for elsewhere
 """

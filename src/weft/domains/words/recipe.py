@@ -24,7 +24,6 @@ RECIPE = Recipe(
         "word2vec": {"lr": 0.035, "clip": 14.0, "warmup": 0},
         "glove": {"contexts": "counts", "lr": 0.1, "clip": 5.0, "warmup": 0, "batch": 16},
     },
-    of_preset={},
     fixed=("dim", "vocab", "fewest", "lower"),
     kept=KEPT,
     frozen=(),

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from weft.config import Config
 from weft.errors import ConfigError, listed, nearest
+from weft.files.labelled import L, LabelledData
 from weft.generate.compute import Compute
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
@@ -20,7 +21,7 @@ from weft.objectives.measures.calibration import reliability
 from weft.objectives.measures.classes import class_measures, confusion_counts
 from weft.objectives.measures.numbers import number_measures
 from weft.tasks.asks import Gives
-from weft.tasks.codec import Codecs
+from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec, numbers_of
@@ -55,9 +56,7 @@ class Labelling(Compute, TopLabels):
 
 def codec_of(codecs: Codecs) -> LabelCodec:
     """The codec of the labels."""
-    codec = codecs["label"]
-    assert isinstance(codec, LabelCodec)
-    return codec
+    return codec_at(codecs, "label", LabelCodec)
 
 
 # Learned
@@ -71,7 +70,12 @@ def learned(kind: Kind, classes: Sequence[str], labels: Sequence[str], known: Co
     before = known.get("label")
     if kind == "numbers":
         return before if isinstance(before, NumberCodec) else NumberCodec.of(numbers_of(labels))
-    return ClassCodec(ClassCodec.Config(names=tuple(classes)), read=lambda name: b"")
+    return ClassCodec(ClassCodec.Config(names=tuple(classes)))
+
+
+def learned_from(data: LabelledData[L], known: Codecs) -> LabelCodec:
+    """The codec of the labels of rows that are to be trained on."""
+    return learned(data.kind, data.classes, [row.label for row in data.train], known)
 
 
 def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray | None = None) -> Objective.Config:
@@ -112,7 +116,7 @@ def chosen(codec: LabelCodec, values: Tensor, choices: Sequence[str]) -> tuple[C
             raise ConfigError(f"there is no label {name!r}", where="choices", fix=nearest(name, codec.names))
     names = tuple(dict.fromkeys(choices))
     numbers = [codec.names.index(name) for name in names]
-    return ClassCodec(ClassCodec.Config(names=names), read=lambda name: b""), values[:, numbers]
+    return ClassCodec(ClassCodec.Config(names=names)), values[:, numbers]
 
 
 def in_a_line(prediction: Prediction) -> str:

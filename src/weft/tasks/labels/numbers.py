@@ -29,7 +29,7 @@ class NumberCodec(LabelCodec):
     def of(cls, numbers: np.ndarray) -> Self:
         """The codec for numbers like these."""
         config = cls.Config(mean=float(numbers.mean()), spread=float(numbers.std()) or 1.0)
-        return cls(config, read=lambda name: b"")
+        return cls(config)
 
     @property
     def outputs(self) -> int:

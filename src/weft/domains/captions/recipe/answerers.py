@@ -40,7 +40,6 @@ ANSWERING: Recipe[VisionSize] = Recipe(
         "swift": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
         "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
     },
-    of_preset={},
     preset_settings=AT_LARGE_SIZE,
     fixed=(*OF_A_PICTURE, "context", "answer_context"),
     kept=KEPT,

@@ -54,7 +54,6 @@ CAPTIONING: Recipe[VisionSize] = Recipe(
         "cnn-lstm": {"lr": 1e-2, "matrix_lr": 3.0},
         "coca": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1, "batch": 128, "contrast": 1.0},
     },
-    of_preset={},
     preset_settings=AT_LARGE_SIZE,
     fixed=OF_A_PICTURE,
     kept=(*KEPT, "contrast"),

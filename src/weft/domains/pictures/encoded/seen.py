@@ -68,7 +68,7 @@ def codec_for(album: Album, size: int | None, usual: int, *, trained: int | None
     shape = _one_shape(album, min(SMALL, trained or size or SMALL))
     side = trained or (size or usual if shape is None else max(shape))
     kept = shape is not None and fit_in_memory(album, side, channels_of(album))
-    return PictureCodec(PictureCodec.Config(size=side, shape=shape if kept else None), read=lambda name: b"")
+    return PictureCodec(PictureCodec.Config(size=side, shape=shape if kept else None))
 
 
 def _one_shape(album: Album, most: int) -> tuple[int, int] | None:

@@ -1,7 +1,6 @@
 """Texts with a label each to learn from and texts held out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
@@ -11,22 +10,15 @@ from weft.domains.texts.reading.labelled import read_labelled
 from weft.domains.texts.reading.labelled_texts import Example, LabelledTexts, overlap, split_labelled
 from weft.domains.texts.settings import LabelTraining
 from weft.errors import listed
-from weft.files.dataset import Count, Dataset, Reader
+from weft.files.dataset import Count, Reader
 from weft.files.known_roles import LABELLED
+from weft.files.labelled import LabelledData
 from weft.files.labels import Kind
 from weft.files.survey import Judgement, Survey
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelledData(Dataset[Sequence[Example], Sequence[Example]]):
-    """Texts with labels. `classes` are in the order of their numbers; labels that are numbers have none."""
-
-    kind: Kind
-    classes: tuple[str, ...]
-
-
 @final
-class LabelledDocuments(Reader[LabelledData]):
+class LabelledDocuments(Reader[LabelledData[Example]]):
     """Texts in tables or in folders that name their class."""
 
     sample = "classify-text"
@@ -38,7 +30,7 @@ class LabelledDocuments(Reader[LabelledData]):
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: LabelTraining, count: Count | None = None
-    ) -> LabelledData:
+    ) -> LabelledData[Example]:
         from weft.domains.texts.sample.opinions import labelled_opinions
 
         found = read_texts(sources, asked) if sources else labelled_opinions()

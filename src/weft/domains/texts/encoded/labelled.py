@@ -4,45 +4,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from weft.batches.like_lengths import LikeLengthSource
-from weft.batches.samples import Classes, Numbers, PaddedIds, Samples, wanted
+from weft.batches.samples import Classes, Numbers, PaddedIds
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.dataset.labelled import LabelledData
 from weft.domains.texts.encoded.whole_texts import TextAmount
 from weft.domains.texts.reading.labelled_texts import Example
+from weft.files.labelled import LabelledData
 from weft.modalities.framing import frame_ids
 from weft.tasks.labels.label import LabelCodec
-
-
-@dataclass(frozen=True)
-class LabelledRows:
-    """Texts as ids, marks included, and a target for each: whole numbers are classes, others numbers."""
-
-    texts: Sequence[np.ndarray]
-    targets: np.ndarray
-
-    def lengths(self) -> np.ndarray:
-        """A column with the length of each text in ids."""
-        return np.array([[len(text)] for text in self.texts], np.int64)
-
-    def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, Classes | Numbers]:
-        """Some of the texts with their targets."""
-        return Samples(PaddedIds.of([self.texts[row] for row in rows]), wanted(self.targets[np.asarray(rows)]))
+from weft.tasks.labels.rows import LabelledRows
 
 
 @dataclass(frozen=True)
 class LabelledIds:
     """Texts as ids, without marks and uncut, with their targets: they are framed when a model's context is known."""
 
-    data: LabelledData
+    data: LabelledData[Example]
     codec: TextCodec
-    train: LabelledRows
-    held_out: LabelledRows
+    train: LabelledRows[PaddedIds]
+    held_out: LabelledRows[PaddedIds]
 
     @staticmethod
-    def of(data: LabelledData, text: TextCodec, label: LabelCodec) -> "LabelledIds":
+    def of(data: LabelledData[Example], text: TextCodec, label: LabelCodec) -> "LabelledIds":
         """Texts to ids and labels to targets."""
         train, held_out = (_encoded(rows, text, label) for rows in (data.train, data.held_out))
         return LabelledIds(data, text, train, held_out)
@@ -55,13 +38,13 @@ class LabelledIds:
         fingerprint = self.data.fingerprint
         return LikeLengthSource(train, held_out, tokens=tokens, rows=rows, fingerprint=fingerprint, seed=seed)
 
-    def _framed(self, side: LabelledRows, context: int) -> LabelledRows:
-        return LabelledRows(frame_ids(self.codec.tokenizer, side.texts, context).rows, side.targets)
+    def _framed(self, side: LabelledRows[PaddedIds], context: int) -> LabelledRows[PaddedIds]:
+        return LabelledRows(frame_ids(self.codec.tokenizer, side.rows, context).rows, side.targets, PaddedIds.of)
 
     @cached_property
     def amount(self) -> TextAmount:
         """How much there is to train on."""
-        return TextAmount.of(self.train.texts, self.codec)
+        return TextAmount.of(self.train.rows, self.codec)
 
     @property
     def minutes(self) -> float:
@@ -78,5 +61,5 @@ class LabelledIds:
         return self.amount.lines(self.data, self.codec)
 
 
-def _encoded(rows: Sequence[Example], text: TextCodec, label: LabelCodec) -> LabelledRows:
-    return LabelledRows(text.ids(row.text for row in rows), label.encode([row.label for row in rows]))
+def _encoded(rows: Sequence[Example], text: TextCodec, label: LabelCodec) -> LabelledRows[PaddedIds]:
+    return LabelledRows(text.ids(row.text for row in rows), label.encode([row.label for row in rows]), PaddedIds.of)

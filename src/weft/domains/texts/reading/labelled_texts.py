@@ -12,7 +12,7 @@ import numpy as np
 
 from weft.errors import DataError, nearest
 from weft.files.decoding import shown
-from weft.files.held_out import SHARE, Split, held_digests
+from weft.files.held_out import SHARE, Split, split_rows
 from weft.files.labels import Kind, in_order
 
 UNEVEN = 5  # times that the largest class is larger than the smallest before it is said
@@ -187,10 +187,7 @@ def split_labelled(
     """
     digests = [hashlib.sha256(same(row.text).encode("utf-8")).digest() for row in rows]
     groups = [row.label for row in rows] if kind == "classes" else None
-    held = set(held_digests(digests, share, what="texts", groups=groups))
-    sides: tuple[list[Example], list[Example]] = ([], [])
-    for row, digest in zip(rows, digests, strict=True):
-        sides[digest in held].append(row)
+    sides = split_rows(rows, digests, share, what="texts", groups=groups)
     each = " of each class" if kind == "classes" else ""
     rule = (
         f"{len(sides[1]):,} of {len(rows):,} texts: about {share:.0%}{each} are held out, those whose text has the "

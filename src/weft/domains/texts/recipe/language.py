@@ -42,7 +42,6 @@ RECIPE = Recipe(
         "llama": {"lr": 2e-2, "matrix_lr": 1.25},
         "lstm": {"lr": 1e-2, "matrix_lr": 2.5},
     },
-    of_preset={},
     kept=(*OF_A_READER, "batch"),
     frozen=(),
     efficiency=0.3,

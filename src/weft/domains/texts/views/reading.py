@@ -1,108 +1,28 @@
 """What a model read of each word of a text when it read each other: attention within one text."""
 
-import html
-from functools import cached_property
-from typing import Any, Literal
-
 import numpy as np
 import torch
 
-from weft.core.recording import record
-from weft.errors import WeftError
-from weft.inspect import fonts, matrix
-from weft.inspect.alignment import ROWS, Alignment, most_read, text_labels, weights_of
-from weft.inspect.steps import Steps
-from weft.inspect.token_steps import Readers
-from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, View, page, svg_figure
+from weft.inspect.alignment import text_labels
+from weft.inspect.reading import ReadingView
+from weft.inspect.views import ALL, AttentionChoice, LookedAnswer
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
 
-FIRST_TOKEN = (
-    "The first token draws much attention in language models whatever it is; the colours are scaled without its column."
-)
 
-
-class ReadingView(View):
-    """One text, and what each of its tokens read of the others. Shows itself in a notebook."""
-
-    def __init__(
-        self,
-        model: Stream,
-        tokenizer: Tokenizer,
-        ids: np.ndarray,
-        text: str,
-        how: AttentionChoice = ALL,
-        answer: LookedAnswer | None = None,
-    ):
-        """`ids` are the text's with its marks; `answer` is what the model answers to it."""
-        self.tokenizer, self.ids, self.said, self.how = tokenizer, [int(id) for id in ids], text, how
-        self.answer = answer
-        model.eval()
-        with torch.inference_mode(), record(model) as recorder:
-            model.encode(Text(torch.tensor([self.ids], device=next(model.parameters()).device)))
-        self._readings = [[reading] for readings in recorder.readings.values() for reading in readings]
-        if not self._readings:
-            raise WeftError("this model has no attention to look at", where="weft look")
-        self._weights = weights_of(self._readings)
-        how.indices(*self._weights.shape[:2])
-
-    @property
-    def about(self) -> str:
-        layers, heads = self._weights.shape[:2]
-        return f"attention in {layers} layers × {heads} heads over {len(self.ids)} tokens of {self.said[:60]!r}"
-
-    @cached_property
-    def attention(self) -> Alignment:
-        """How much each token read of each other, for every layer and head."""
-        return Alignment(source=self.labels, target=self.labels, weights=self._weights)
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """Marks by their names, other tokens as they are written."""
-        return tuple(text_labels(self.tokenizer, self.ids))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know of the map, in sentences."""
-        opened = self.ids[0] == self.tokenizer.end and len(self.ids) > 1
-        start = f"{self.labels[0]} at the start is the mark between documents: the model reads it before every text."
-        return (*([start] if opened else []), *([FIRST_TOKEN] if self._scaled_without_first else []))
-
-    @property
-    def _scaled_without_first(self) -> bool:
-        """Whether tokens read only what is before them: then all read the first, which reads itself with weight 1."""
-        return len(self.ids) > 2 and not np.triu(self._weights, 1).any()
-
-    def steps(self, token: str | int = 1) -> Steps:
-        """The numbers of one head for one token: its query, the keys, scores, softmax and the sum of values."""
-        return Readers(self._readings, self.labels, self.labels).steps(token, self.how)
-
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
-        """Readers down the side, what they read along the top."""
-        title = "" if self.answer is None else str(self.answer)
-        first = int(self._scaled_without_first)
-        return matrix.draw(self.attention, self.how, format=format, title=title, notes=self.notes, unscaled=first)
-
-    def page(self) -> bytes:
-        """The same as a page that needs nothing else."""
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        drawn = matrix.draw(self.attention, self.how, format="svg", unscaled=int(self._scaled_without_first))
-        return page(self.said, svg_figure(drawn) + notes, self.answer)
-
-    def text(self) -> str:
-        """For each token, what it read most, in words."""
-        said = [] if self.answer is None else [str(self.answer)]
-        notes = [note for note in self.notes if note != FIRST_TOKEN]
-        return "\n".join(
-            [self.said, *said, "", ROWS, *most_read(self.attention.of(self.how).mean()), "", *notes]
-        ).rstrip()
-
-    def note(self) -> str | None:
-        """What to say of signs that no installed font has."""
-        return fonts.missing_glyphs(list(self.labels))
-
-    def to_json(self) -> dict[str, Any]:
-        """Tokens, and the weights by layer, head, reader and read."""
-        answer = {} if self.answer is None else {"answer": self.answer.to_json()}
-        return {"tokens": list(self.labels), **answer, "weights": self._weights.round(5).tolist()}
+def text_reading(
+    model: Stream,
+    tokenizer: Tokenizer,
+    ids: np.ndarray,
+    text: str,
+    how: AttentionChoice = ALL,
+    answer: LookedAnswer | None = None,
+) -> ReadingView:
+    """The view of one text by its tokens. `ids` are those of the text and its marks; `answer` is the model's."""
+    numbers = [int(id) for id in ids]
+    labels = text_labels(tokenizer, numbers)  # marks by their names, other tokens as they are written
+    opened = numbers[0] == tokenizer.end and len(numbers) > 1
+    start = f"{labels[0]} at the start is the mark between documents: the model reads it before every text."
+    raw = Text(torch.tensor([numbers], device=next(model.parameters()).device))
+    return ReadingView(model, raw, labels, text, how, answer, [start] if opened else [])

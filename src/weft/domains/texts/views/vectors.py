@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from weft.batches.like_lengths import ids_together
 from weft.config import Config
-from weft.domains.texts.views.reading import ReadingView
+from weft.domains.texts.views.reading import text_reading
 from weft.inspect.nearest import NearestView, WordSpace
 from weft.inspect.token_steps import TOKEN, StepView
 from weft.inspect.views import AttentionChoice, LookedAnswer, View
@@ -60,7 +60,7 @@ def look_at_text(
     if how.table:
         embed: Any = model.embed
         return NearestView(WordSpace.of_tokens(embed.table.weight.detach().float().cpu().numpy(), tokenizer), text)
-    view = ReadingView(model, tokenizer, ids, text, AttentionChoice(how.layer, how.head, how.every), answer)
+    view = text_reading(model, tokenizer, ids, text, AttentionChoice(how.layer, how.head, how.every), answer)
     return view if how.token is None else StepView(view.steps(how.token), text, answer)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from weft.batches.samples import PaddedIds
 from weft.domains.pairs.views import readings_of, seq2seq_readers
 from weft.domains.pairs.writing import TextWriter
-from weft.domains.texts.views.reading import ReadingView
+from weft.domains.texts.views.reading import text_reading
 from weft.domains.trees.codec import SymbolCodec
 from weft.domains.trees.encoded import apart, from_symbols, parse_linear
 from weft.domains.trees.gap_tagging import GapTagger
@@ -143,7 +143,7 @@ def _of_gaps(run: Loaded, sentence: str, given: Tree | None, how: LookAtTree) ->
         tree, chance, called = given, tagger.score(sentence, given), "given tree"
     answer = LookedAnswer(((str(tree), math.exp(chance)),), called)
     ids, places = tagger.framed(sentence)
-    view = ReadingView(tagger.model, tagger.text.tokenizer, ids, sentence, how.chosen, answer)
+    view = text_reading(tagger.model, tagger.text.tokenizer, ids, sentence, how.chosen, answer)
     if how.token is not None:
         return StepView(view.steps(how.token), sentence, answer)
     if how.pieces:
