@@ -15,17 +15,22 @@ from weft.files.labels import Kind, in_order, kind_of
 R = TypeVar("R")
 
 
-class Labelled(Protocol):
-    """A row with a label. `digest` is of what a model reads of the row, without the label."""
+class WithLabel(Protocol):
+    """A row with a label."""
 
     @property
     def label(self) -> str: ...
+
+
+class Labelled(WithLabel, Protocol):
+    """The same with a digest of what a model reads of the row, without the label."""
 
     @property
     def digest(self) -> bytes: ...
 
 
 L = TypeVar("L", bound=Labelled)
+W = TypeVar("W", bound=WithLabel)
 
 
 @dataclass(frozen=True, kw_only=True)

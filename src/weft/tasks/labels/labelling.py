@@ -9,7 +9,7 @@ from torch import Tensor
 
 from weft.config import Config
 from weft.errors import ConfigError, listed, nearest
-from weft.files.labelled import L, LabelledData
+from weft.files.labelled import LabelledData, W
 from weft.generate.compute import Compute
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
@@ -73,7 +73,7 @@ def learned(kind: Kind, classes: Sequence[str], labels: Sequence[str], known: Co
     return ClassCodec(ClassCodec.Config(names=tuple(classes)))
 
 
-def learned_from(data: LabelledData[L], known: Codecs) -> LabelCodec:
+def learned_from(data: LabelledData[W], known: Codecs) -> LabelCodec:
     """The codec of the labels of rows that are to be trained on."""
     return learned(data.kind, data.classes, [row.label for row in data.train], known)
 
