@@ -10,9 +10,7 @@ import torch
 from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.tagged import TaggedData
-from weft.domains.texts.encoded.labelled import LabelledIds
-from weft.domains.texts.encoded.tagged import TaggedIds
-from weft.domains.texts.encoded.whole_texts import TextAmount
+from weft.domains.texts.encoded.whole_texts import LabelledIds, TaggedIds, TextAmount
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.files.labelled import LabelledData
@@ -44,7 +42,7 @@ def test_ids_framed_late_are_those_of_texts_framed_at_once(context: int) -> None
     tokenizer = encoded.codec.tokenizer
     source, tags = (one.source(context, tokens=10**6, rows=32, seed=0) for one in (encoded, sentences))
     whole = frame_texts(tokenizer, TEXTS, context).rows
-    assert all(np.array_equal(a, b) for a, b in zip(source.valid.texts, whole, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(source.valid.rows, whole, strict=True))
     words = frame_word_ids(tokenizer, tokenizer.encode_words([text.split() for text in TEXTS]), context)
     assert all(np.array_equal(a, b) for a, b in zip(tags.valid.texts, words.rows, strict=True))
     assert all(np.array_equal(a, b) for a, b in zip(tags.valid.places, words.places, strict=True))

@@ -13,7 +13,7 @@ from weft.domains.texts.cards import TAG_TEXT
 from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.tagged import TaggedData, read_sentences
-from weft.domains.texts.encoded.tagged import TaggedIds, framed, tagged_ids
+from weft.domains.texts.encoded.whole_texts import TaggedIds, framed, tagged_ids
 from weft.domains.texts.exchange import tag_proof, text_codec, text_files, text_settings, whole_texts, with_text
 from weft.domains.texts.measures import tag_measures
 from weft.domains.texts.reading.schemes import entities

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from weft.domains.pairs.dataset import PairData
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.encoded.tagged import TaggedIds, TaggedRows
+from weft.domains.texts.encoded.whole_texts import TaggedIds, TaggedRows
 from weft.domains.trees.codec import GapCodec
 from weft.domains.trees.reading.notation import read_tree
 from weft.domains.trees.reading.tree import DEEPEST, ROOT, TAG, Tree, leaves, walk

@@ -15,7 +15,7 @@ from weft.batches.like_lengths import scored as micro_batches
 from weft.batches.like_lengths import together
 from weft.domains.pairs.reading.texts import Held
 from weft.domains.pairs.writing import AnsweredSources, WrittenText
-from weft.domains.texts.encoded.tagged import TaggedRows, framed
+from weft.domains.texts.encoded.whole_texts import TaggedRows, framed
 from weft.domains.texts.views.streams import text_of
 from weft.domains.trees.codec import GapCodec
 from weft.domains.trees.encoded import gap_rows, gaps_of, linearise, tree_of

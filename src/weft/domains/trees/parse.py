@@ -12,7 +12,7 @@ from weft.domains.pairs.reading.texts import Held
 from weft.domains.pairs.recipe import batch_in_words
 from weft.domains.pairs.writing import WrittenText
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.encoded.tagged import TaggedIds
+from weft.domains.texts.encoded.whole_texts import TaggedIds
 from weft.domains.texts.exchange import generation, text_codec, with_text
 from weft.domains.trees.cards import PARSE
 from weft.domains.trees.codec import GapCodec, SymbolCodec

@@ -9,7 +9,7 @@ from weft.domains.pairs import recipe as pairs
 from weft.domains.pairs.dataset import PairData
 from weft.domains.pairs.encoded import PairIds
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.encoded.tagged import TaggedIds
+from weft.domains.texts.encoded.whole_texts import TaggedIds
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.recipe.language import trunk_weights
 from weft.domains.trees.codec import GapCodec, SymbolCodec
