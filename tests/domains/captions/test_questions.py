@@ -1,20 +1,21 @@
 """Questions about pictures: in tables, in lists of JSON and in files of VQA v2; recognised, and every fault named."""
 
-from helpers import processes
-from helpers.pictures import decoded_here
-from helpers.pictures import encoded
-from helpers.pictures import scene
-from helpers.pictures import write
+import csv
+import io
+import json
+import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
+from helpers import processes
+from helpers.pictures import decoded_here, encoded, scene, write
+
 from weft.domains import recognising
-from weft.domains.captions.dataset import AskedPictures
-from weft.domains.captions.dataset import measured_questions
+from weft.domains.captions.dataset import AskedPictures, measured_questions
 from weft.domains.captions.reading import captions
-from weft.domains.captions.reading.question_tables import Asked
-from weft.domains.captions.reading.question_tables import questions_in
-from weft.domains.captions.reading.questions import judge
-from weft.domains.captions.reading.questions import read_questions
+from weft.domains.captions.reading.question_tables import Asked, questions_in
+from weft.domains.captions.reading.questions import judge, read_questions
 from weft.domains.pictures.reading.album import Album
 from weft.domains.recognising import recognise
 from weft.errors import DataError
@@ -22,11 +23,6 @@ from weft.files import json_values as json_files
 from weft.files.bounds import outside_allowed
 from weft.files.pictures.regions import Question
 from weft.files.survey import Survey
-import csv
-import io
-import json
-import pytest
-import sys
 
 NAMES = tuple(f"COCO_val2014_{number:012d}.jpg" for number in (9, 25, 30))
 ROWS = [(NAMES[0], "What is it?", "a dog"), (NAMES[1], "Is it red?", "no"), (NAMES[0], "How many dogs?", "2"),

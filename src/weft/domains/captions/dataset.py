@@ -1,35 +1,30 @@
 """Pictures with sentences about them, and with questions and answers: to learn from, and held out."""
 
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
-from typing import final
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from collections.abc import Callable
-from weft.domains.captions.sample.album import scenes
-from weft.domains.pictures.reading.album import FoundPictures
-from weft.domains.captions.reading import captions
-from weft.domains.captions.reading import questions
+from functools import partial
+from typing import Any, final
+
+from weft.domains.captions.reading import captions, questions
 from weft.domains.captions.reading.captions import read_captions
 from weft.domains.captions.reading.question_tables import Asked
 from weft.domains.captions.reading.questions import read_questions
-from weft.domains.captions.settings import AnswerTraining
-from weft.domains.captions.settings import CaptionTraining
-from weft.domains.pictures.dataset import LabelledPictures
-from weft.domains.pictures.dataset import PictureData
-from weft.domains.pictures.dataset import Pictures
-from weft.domains.pictures.dataset import SCENES
-from weft.domains.pictures.dataset import SET_APART
-from weft.domains.pictures.dataset import UNSEEN
-from weft.domains.pictures.dataset import held_apart
-from weft.domains.pictures.dataset import name_of
-from weft.domains.pictures.reading.album import Album
-from weft.files.dataset import Count
-from weft.files.dataset import Reader
-from weft.files.known_roles import ASKED
-from weft.files.known_roles import CAPTIONED
-from weft.files.survey import Judgement
-from weft.files.survey import Survey
+from weft.domains.captions.sample.album import scenes
+from weft.domains.captions.settings import AnswerTraining, CaptionTraining
+from weft.domains.pictures.dataset import (
+    SCENES,
+    SET_APART,
+    UNSEEN,
+    LabelledPictures,
+    PictureData,
+    Pictures,
+    held_apart,
+    name_of,
+)
+from weft.domains.pictures.reading.album import Album, FoundPictures
+from weft.files.dataset import Count, Reader
+from weft.files.known_roles import ASKED, CAPTIONED
+from weft.files.survey import Judgement, Survey
 
 
 @final

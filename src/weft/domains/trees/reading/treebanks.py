@@ -1,36 +1,24 @@
 """Files of bracketed trees, and folders of them (`notation` reads the brackets)."""
 
+import hashlib
+import os
 from collections import Counter
-from collections.abc import Iterator
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from weft.domains.trees.reading.notation import BracketReader
-from weft.domains.trees.reading.notation import COMMENTS
-from weft.domains.trees.reading.notation import EXAMPLE
-from weft.domains.trees.reading.tree import Tree
-from weft.domains.trees.reading.tree import leaves
-from weft.domains.trees.reading.tree import normal
-from weft.domains.trees.reading.tree import sentence
-from weft.domains.trees.reading.tree import walk
+
+from weft.domains.trees.reading.notation import COMMENTS, EXAMPLE, BracketReader
+from weft.domains.trees.reading.tree import Tree, leaves, normal, sentence, walk
 from weft.errors import DataError
 from weft.files import foreign
 from weft.files.bad_rows import reasons
-from weft.files.decoding import read_text
-from weft.files.decoding import shown
+from weft.files.decoding import read_text, shown
 from weft.files.endings import TREES
-from weft.files.finding import ending
-from weft.files.finding import find
+from weft.files.finding import ending, find
 from weft.files.foreign_text import is_newick
 from weft.files.gather import ReadFile
-from weft.files.survey import Judgement
-from weft.files.survey import NO
-from weft.files.survey import Survey
-from weft.files.survey import Surveyed
-import hashlib
-import os
+from weft.files.survey import NO, Judgement, Survey, Surveyed
 
 ENDINGS = (*TREES, ".txt")
 FIRST = 3  # trees that are read to tell them from other text
