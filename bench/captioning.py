@@ -23,7 +23,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from weft.domains.captions.encoded.captions import SeenCaptions, captioned_pictures
-from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.augment import Augment
 from weft.domains.pictures.encoded.seen import SeenPictures, codec_for
 from weft.domains.pictures.reading.arrays import album_of

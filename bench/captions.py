@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 from report import Table, arguments, hand_in
 
-from weft.domains.captions.measures.captions import CaptionScorer
-from weft.domains.captions.measures.words import caption_words
+from weft.domains.captions.measures.captions import CaptionScorer, caption_words
 from weft.inspect.curves import chart
 from weft.inspect.figures import sheet
 from weft.objectives.measures.resampling import bootstrap

@@ -22,7 +22,6 @@ import numpy as np
 
 import weft
 from weft.domains.fields.codec.anomalies import FieldCodec
-from weft.domains.fields.measures.interpolation import between_times
 from weft.domains.fields.predictor import FieldPredictor
 from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.fields.sample import SampleFields
@@ -75,6 +74,12 @@ def recover(folder: str) -> dict[str, Any]:
     a, b = np.concatenate(truth).ravel(), np.concatenate(found).ravel()
     rmse = float(np.sqrt(((a - b) ** 2).mean()))
     return {"correlation": float(np.corrcoef(a, b)[0, 1]), "rmse": rmse, "spread": float(a.std())}
+
+
+def between_times(before: np.ndarray, after: np.ndarray, share: float) -> np.ndarray:
+    """The field at `share` (0 to 1) of the time from one to another, linearly; where one is missing, the other."""
+    mixed = (1 - share) * before + share * after
+    return np.where(np.isnan(before), after, np.where(np.isnan(after), before, mixed)).astype(before.dtype)
 
 
 def between(folder: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.dataset.data import graphs_of
 from weft.domains.graphs.dataset.reader import LabelledGraphs
-from weft.domains.graphs.encoded.rows import EncodedGraphs, NodePositions, batch_of
+from weft.domains.graphs.encoded import EncodedGraphs, NodePositions, batch_of
 from weft.domains.graphs.settings import GraphTraining
 from weft.modalities.graph import SparseRows
 from weft.modalities.graph_embed import GraphEmbed

@@ -22,7 +22,7 @@ from report import Table, arguments, hand_in
 
 from weft.config import from_json
 from weft.domains.pictures.reading.trying import read_images
-from weft.domains.pictures.recipe.costs import operations
+from weft.domains.pictures.recipe import operations
 from weft.inspect.curves import chart
 from weft.inspect.figures import png_of, sheet
 from weft.models.stream import Stream

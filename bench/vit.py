@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.batches.samples import Classes
-from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.augment import Augment
 from weft.domains.pictures.encoded.batches import labelled_pictures, plain_pictures
 from weft.domains.pictures.encoded.seen import SeenPictures, codec_for

@@ -229,7 +229,7 @@ def test_a_survey_says_what_its_sources_are(tmp_path: Path):
 def test_a_survey_and_its_readers_need_no_torch():
     code = (
         "import sys, weft.files.survey; print('numpy' in sys.modules)\n"
-        "import weft.domains.captions.dataset.captions, weft.domains.pictures.dataset.pictures\n"
+        "import weft.domains.captions.dataset, weft.domains.pictures.dataset\n"
         "from weft.domains.captions.reading import captions\n"
         "from weft.domains.texts.reading import corpus, labelled, tagged\n"
         "from weft.domains.pictures.reading import recognising as images\n"

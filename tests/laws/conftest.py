@@ -17,7 +17,7 @@ def plugged_in() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def fields_read_here() -> Iterator[None]:
-    """Fields are looked through in this process, as where no other can be started: starting one takes seconds.
+    """Fields are scanned in this process, as where no other can be started: starting one takes seconds.
 
     The process of its own is tried in tests/domains/fields.
     """

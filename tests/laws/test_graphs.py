@@ -11,8 +11,7 @@ from torch import Tensor
 
 from weft.config import from_json
 from weft.domains.graphs.codec import GraphCodec
-from weft.domains.graphs.encoded.positions import STEP_KINDS, laplacian_waves, steps_between
-from weft.domains.graphs.encoded.rows import NodePositions, batch_of
+from weft.domains.graphs.encoded import STEP_KINDS, NodePositions, batch_of, laplacian_waves, steps_between
 from weft.modalities.graph import Graph, SparseRows
 from weft.modalities.graph_embed import GraphEmbed
 from weft.models.stream import Stream

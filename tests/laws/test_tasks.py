@@ -213,7 +213,7 @@ FIRST_TOKEN = {"max_tokens": 1, "temperature": 0.0}
 
 
 def said_by(found: dict[str, Any], called: str) -> list[tuple[str, float | None]]:
-    """What a prediction says in the words of a look, the likeliest first; `called` is what the look calls it."""
+    """What a prediction says, as a look says it, the likeliest first; `called` is the look's name for its answer."""
     if "nodes" in found:
         (found,) = (one for one in found["nodes"] if called == f"answer for {one['node']}")
     if "probabilities" in found:

@@ -8,7 +8,7 @@ import torch
 from helpers.tiny import encoder_model
 
 from weft.domains.texts.blanks import candidates
-from weft.domains.texts.continuing import Continuing
+from weft.domains.texts.language_model import Continuing
 from weft.errors import ConfigError, WeftError
 from weft.generate.choices import Choices
 from weft.modalities import tokenizer_making

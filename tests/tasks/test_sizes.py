@@ -23,16 +23,15 @@ from weft.domains.fields import recipe as forecasts
 from weft.domains.graphs import recipe as graphs
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.pairs import recipe as pairs
-from weft.domains.pictures.recipe import costs as picture_costs
-from weft.domains.pictures.recipe import sizes as pictures
+from weft.domains.pictures import recipe as picture_costs
+from weft.domains.pictures import recipe as pictures
 from weft.domains.places import recipe as places
-from weft.domains.places.codec.coordinates import PlaceCodec
+from weft.domains.places.codec import PlaceCodec
 from weft.domains.registry import CARDS
 from weft.domains.texts.encoded.whole_texts import TextAmount
 from weft.domains.texts.recipe import encoders, language
 from weft.domains.trees import recipe as trees
-from weft.domains.trees.codec.gaps import GapCodec
-from weft.domains.trees.codec.symbols import SymbolCodec
+from weft.domains.trees.codec import GapCodec, SymbolCodec
 from weft.domains.words import recipe as words
 from weft.models.backbone import context_of
 from weft.models.zoo.vision import Sight, VisionSize

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Generic, Protocol
+from typing import Generic, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -104,6 +104,7 @@ def _real_share(lengths: np.ndarray, cuts: np.ndarray) -> float:
     return float(lengths.sum() / filled)
 
 
+@runtime_checkable
 class Rows(Protocol[G, W]):
     """Encoded rows of different lengths."""
 

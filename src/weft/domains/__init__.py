@@ -27,7 +27,7 @@ sample    data of weft's own, to try a task with
 exchange  models from elsewhere and for elsewhere: codecs, marks, the proof of an export
 
 Beside them stands one final `Task` a file, and files that only this domain has. Cards, settings, reading, dataset,
- registry and recognising load no torch. Embedders, losses and model classes are on the ground floor
+registry and recognising load no torch. Embedders, losses and model classes are on the ground floor
 (`modalities`, `objectives`, `models`).
 
 A domain may import: pairs texts; trees pairs and texts; words texts; captions pictures, pairs and texts. Fields,

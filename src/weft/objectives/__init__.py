@@ -3,11 +3,11 @@
 objective                        Objective: a model and a batch become a Loss, a sum and a count
 at_tokens                        classes or numbers of tokens: the next one, a hidden one, tags, labels of nodes
 target_token                     the tokens of a target, from the source and the tokens before
-classify, number                 one class, or one number, for each sample
+classify, number                 one class, or one number, for each sample; calibrated probabilities
 reconstruct, hidden_cells        pixels of hidden patches; values of hidden cells, with a spread
 contrast, distil                 captions against those of other pictures; a student against its teacher
 negative_sampling, pair_counts   vectors of words: by words drawn at random; by counts of pairs
-scoring, sureness                a loss summed without learning; calibrated probabilities
+scoring                          a loss summed without learning
 measures                         how good predictions are, with intervals
 """
 

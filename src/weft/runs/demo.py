@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.domains.pairs.sample.phrasebook import Phrase, phrasebook
-from weft.domains.pairs.views.translation import TranslationView
+from weft.domains.pairs.views import TranslationView
 from weft.inspect.alignment import alignment_error_rate, links
 from weft.modalities.words import words
 from weft.runs.run import Run

@@ -16,12 +16,12 @@ from helpers.stops import stopped_in
 from PIL import Image
 
 import weft
-from weft.domains.captions.dataset.captions import CaptionedPictures
+from weft.domains.captions.dataset import CaptionedPictures
 from weft.domains.captions.measures.known import KnownCaptions, central_captions, thumbnails_of
 from weft.domains.captions.sample.album import scenes
 from weft.domains.captions.settings import CaptionTraining
 from weft.domains.captions.views.captioning import WrittenCaption, caption_words
-from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.frames import frames_of
 from weft.domains.recognising import recognise
 from weft.domains.texts.codec.text import TextCodec, TextMarks

@@ -9,7 +9,7 @@ import pytest
 from weft.domains.captions.codec import UsualAnswers
 from weft.domains.captions.encoded.questions import SeenQuestions, TextCodecs, asked_pictures, usual_answer
 from weft.domains.pictures.codec import PictureCodec
-from weft.domains.pictures.dataset.pictures import PictureData, held_apart
+from weft.domains.pictures.dataset import PictureData, held_apart
 from weft.domains.pictures.reading.album import Album, FoundPictures
 from weft.domains.pictures.reading.arrays import album_of
 from weft.domains.pictures.settings import Augment

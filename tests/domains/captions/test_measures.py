@@ -5,10 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from weft.domains.captions.measures.answers import answer_accuracies, answer_accuracy, plain_answer
-from weft.domains.captions.measures.captions import CaptionScorer
+from weft.domains.captions.measures.answering import answer_accuracies, answer_accuracy, plain_answer
+from weft.domains.captions.measures.captions import CaptionScorer, caption_words
 from weft.domains.captions.measures.looking import another, beside, in_words
-from weft.domains.captions.measures.words import caption_words
 from weft.objectives.measures.ngrams import longest_common
 
 REFERENCES = [

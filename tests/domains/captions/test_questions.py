@@ -12,7 +12,7 @@ from helpers import processes
 from helpers.pictures import decoded_here, encoded, scene, write
 
 from weft.domains import recognising
-from weft.domains.captions.dataset.questions import AskedPictures, measured_questions
+from weft.domains.captions.dataset import AskedPictures, measured_questions
 from weft.domains.captions.reading import captions
 from weft.domains.captions.reading.question_tables import Asked, questions_in
 from weft.domains.captions.reading.questions import judge, read_questions

@@ -13,8 +13,7 @@ from weft.batches.samples import Samples
 from weft.domains.captions.encoded.captions import SeenCaptions, captioned, captioned_pictures
 from weft.domains.captions.reading.captions import judge, read_captions
 from weft.domains.captions.sample.album import scenes
-from weft.domains.pictures.dataset.pictures import PictureData
-from weft.domains.pictures.dataset.split import split_album
+from weft.domains.pictures.dataset import PictureData, split_album
 from weft.domains.pictures.encoded.augment import Augment
 from weft.domains.pictures.encoded.batches import PictureSource
 from weft.domains.pictures.encoded.seen import SeenPictures, codec_for

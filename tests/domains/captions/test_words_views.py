@@ -10,8 +10,8 @@ import torch
 from helpers.drawings import images, texts
 from PIL import Image
 
-from weft.domains.captions.views import words_film as picture_words_film
 from weft.domains.captions.views import words_sheet as picture_words_sheet
+from weft.domains.captions.views import words_view as picture_words_film
 from weft.domains.captions.views.occlusion import covered_sentence
 from weft.domains.captions.views.words import LookAtWords, PictureSentence, PictureWords, area, inside
 from weft.domains.captions.views.words_view import OneWordView, PictureWordsView, look_at_words

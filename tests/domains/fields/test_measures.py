@@ -8,9 +8,9 @@ from helpers.field_arrays import ArrayFields, times_every
 
 from weft.domains.fields.measures.baselines import forecast_baselines, launches, scale_of
 from weft.domains.fields.measures.dineof import dineof
-from weft.domains.fields.measures.interpolation import between_cells, between_times
+from weft.domains.fields.measures.gap_baselines import between_cells
+from weft.domains.fields.measures.model import baselines_of
 from weft.domains.fields.measures.scores import FieldScores, Forecast, ensemble_crps, normal_crps
-from weft.domains.fields.measures.table import baselines_of
 from weft.domains.fields.reading.climatology import learn
 from weft.domains.fields.reading.gaps import blocks, hidden_at
 from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, FieldSpan
@@ -173,11 +173,6 @@ def test_interpolation_takes_the_nearest_where_there_is_no_triangle():
     field[0, 4, 0] = 7.0
     filled = between_cells(field, WORLD)
     assert (filled[0] == 7).all() and np.isnan(filled[1]).all()
-
-
-def test_states_between_two_times_are_mixed_where_both_are_known():
-    before, after = np.array([0.0, np.nan, 4.0, np.nan]), np.array([8.0, 2.0, np.nan, np.nan])
-    np.testing.assert_array_equal(between_times(before, after, 0.25), [2.0, 2.0, 4.0, np.nan])
 
 
 def test_dineof_restores_fields_of_few_modes_and_counts_them():

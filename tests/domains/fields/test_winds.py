@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
-from weft.domains.fields.views import winds
-from weft.domains.fields.views.winds import draw_arrows, is_wind_part
+from weft.domains.fields.views import maps as winds
+from weft.domains.fields.views.maps import draw_arrows, is_wind_part
 from weft.inspect.figures import sheet
 
 GRID = FieldGrid(np.arange(40.0, -41, -10), np.arange(0.0, 90, 10))

@@ -12,7 +12,7 @@ from weft.batches.ahead import Ahead
 from weft.batches.epochs import Epochs
 from weft.batches.samples import Classes
 from weft.domains.pictures.codec import PictureCodec, whole_shape
-from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.augment import Augment, partner_indices
 from weft.domains.pictures.encoded.batches import augment_key, labelled_pictures, plain_pictures
 from weft.domains.pictures.encoded.frames import Frames, FromFiles, by_shape, frames_of, in_channels, part

@@ -8,7 +8,7 @@ import pytest
 from helpers.pictures import encoded, pets, scene, write
 from PIL import Image
 
-from weft.domains.pictures.dataset.split import split_album
+from weft.domains.pictures.dataset import split_album
 from weft.domains.pictures.reading.trying import read_images
 from weft.errors import ConfigError, DataError
 

@@ -12,7 +12,7 @@ from helpers.stops import stopped_in
 from helpers.tiny import PICTURE_ZOO
 
 import weft
-from weft.domains.pictures.recipe.costs import hiding_cost, operations, views_cost
+from weft.domains.pictures.recipe import hiding_cost, operations, views_cost
 from weft.domains.pictures.settings import HidingTraining, ViewsTraining
 from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError, Interrupted, WeftError

@@ -11,7 +11,7 @@ from PIL import Image
 
 import weft
 from weft.cli.app import run as command
-from weft.domains.places.codec.coordinates import PlaceCodec
+from weft.domains.places.codec import PlaceCodec
 from weft.domains.places.rasters import Raster, values_at
 from weft.errors import WeftError
 from weft.objectives.measures.nearest import nearest_classes, nearest_numbers, neighbours, psnr

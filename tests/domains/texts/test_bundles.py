@@ -6,7 +6,7 @@ import torch
 
 from weft.batches.like_lengths import USED, USED_MIXED, LikeLengthSource, together
 from weft.batches.samples import PaddedIds
-from weft.domains.texts.encoded.tagged import TaggedRows
+from weft.domains.texts.encoded.whole_texts import TaggedRows
 from weft.tasks.labels.rows import LabelledRows
 
 

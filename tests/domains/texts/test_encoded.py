@@ -10,9 +10,7 @@ import torch
 from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.tagged import TaggedData
-from weft.domains.texts.encoded.labelled import LabelledIds
-from weft.domains.texts.encoded.tagged import TaggedIds
-from weft.domains.texts.encoded.whole_texts import TextAmount
+from weft.domains.texts.encoded.whole_texts import LabelledIds, TaggedIds, TextAmount
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.files.labelled import LabelledData

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from weft.domains.trees.codec.gaps import GapCodec
-from weft.domains.trees.codec.symbols import SymbolCodec
-from weft.domains.trees.encoded.gap_tags import gaps_of, tree_of
-from weft.domains.trees.encoded.linearised import linearise
-from weft.domains.trees.gap_search import GapScores, best_gaps, log_total
-from weft.domains.trees.reading.treebanks import read_tree
+from weft.domains.trees.codec import GapCodec, SymbolCodec
+from weft.domains.trees.encoded import gaps_of, linearise, tree_of
+from weft.domains.trees.gap_tagging import GapScores, best_gaps, log_total
+from weft.domains.trees.reading.notation import read_tree
 from weft.errors import DataError
 from weft.objectives.at_tokens import split_number
 

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.domains.trees.encoded.linearised import linearise, parse_linear
+from weft.domains.trees.encoded import linearise, parse_linear
 from weft.domains.trees.measures import brackets, labelled_f1, punctuation
+from weft.domains.trees.reading.notation import read_tree
 from weft.domains.trees.reading.tree import words
-from weft.domains.trees.reading.treebanks import read_tree
 from weft.domains.trees.sample import sample_trees
 from weft.errors import DataError
 

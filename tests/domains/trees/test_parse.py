@@ -13,7 +13,7 @@ from helpers.trials import DATA
 
 import weft
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.trees.encoded.symbols import apart
+from weft.domains.trees.encoded import apart
 from weft.errors import ConfigError, DataError, Interrupted
 
 TREES = DATA / "trees.mrg"

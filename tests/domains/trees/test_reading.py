@@ -9,10 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from weft.domains.trees.encoded.linearised import linearise, parse_linear
+from weft.domains.trees.encoded import linearise, parse_linear
 from weft.domains.trees.measures import brackets
+from weft.domains.trees.reading.notation import read_tree
 from weft.domains.trees.reading.tree import DEEPEST, Tree, draw, leaves, normal, sentence, walk, words
-from weft.domains.trees.reading.treebanks import read_tree, read_trees
+from weft.domains.trees.reading.treebanks import read_trees
 from weft.domains.trees.sample import PHRASES, WORDS, _text, sample_trees
 from weft.errors import DataError
 from weft.files import decoding

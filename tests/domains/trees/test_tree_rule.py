@@ -5,8 +5,8 @@ import random
 import pytest
 import torch
 
-from weft.domains.trees.encoded.linearised import linearise, parse_linear
-from weft.domains.trees.reading.treebanks import read_tree
+from weft.domains.trees.encoded import linearise, parse_linear
+from weft.domains.trees.reading.notation import read_tree
 from weft.domains.trees.well_formed import Alphabet, TreeRule
 from weft.errors import DataError
 from weft.generate.beam import Beam, BeamSearch

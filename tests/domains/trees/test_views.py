@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.domains.pairs.views.translation import Look
-from weft.domains.trees.reading.treebanks import read_tree
-from weft.domains.trees.views.crown import brackets
+from weft.domains.pairs.views import Look
+from weft.domains.trees.reading.notation import read_tree
 from weft.domains.trees.views.looking import gap_names, symbol_names
-from weft.domains.trees.views.tree import TreeView
+from weft.domains.trees.views.tree import TreeView, brackets
 from weft.inspect.alignment import Alignment
 from weft.inspect.views import LookedAnswer
 

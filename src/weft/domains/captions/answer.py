@@ -1,5 +1,6 @@
 """answer: learn to answer questions about pictures. Pictures, questions and answers in, a model that answers out."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
@@ -7,24 +8,24 @@ from torch import Tensor
 
 from weft.batches.source import Source
 from weft.config import from_json
-from weft.domains.captions.answer_inputs import given_questions, opened_questions
-from weft.domains.captions.answering import Answering, AnswerWriter
+from weft.domains.captions.answer_inputs import given_questions, one_question, opened_questions, scene_asked
+from weft.domains.captions.answering import Answering, AnswerWriter, PictureQuestion
 from weft.domains.captions.cards import ANSWER
 from weft.domains.captions.codec import UsualAnswers
-from weft.domains.captions.dataset.questions import measured_questions
+from weft.domains.captions.dataset import measured_questions
 from weft.domains.captions.encoded.questions import SeenQuestions, asked_pictures
 from weft.domains.captions.exchange import caption_outgoing
 from weft.domains.captions.measures.answering import answer_measures
 from weft.domains.captions.recipe import answerers as recipes
 from weft.domains.captions.recipe.captioners import LADDER_OF
 from weft.domains.captions.settings import AnswerTraining
-from weft.domains.captions.views.answer_looking import look_at_answer
-from weft.domains.captions.views.answering import LookAtAnswer
+from weft.domains.captions.views.answering import AnsweredPicture, LookAtAnswer, answer_view
 from weft.domains.pictures import given as pictures
 from weft.domains.pictures.codec import PictureCodec
-from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.reading.album import Album
-from weft.domains.pictures.recipe.sizes import batch_in_words, continued_backbone, decided, new_backbone
+from weft.domains.pictures.recipe import batch_in_words, continued_backbone, decided, new_backbone
+from weft.domains.pictures.views.learned_view import LearnedView, learned_names
 from weft.domains.texts.codec.text import TextCodec
 from weft.inspect.views import View
 from weft.modalities.picture_text import PictureTextEmbed
@@ -41,6 +42,37 @@ from weft.tasks.recipe import with_model_settings
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.task import Task
 from weft.training.progress import Progress, read_counter
+
+
+def look_at_answer(run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> View:
+    """What counted for each word of the question and of the answer, or what the embedder learned."""
+    how.chosen  # noqa: B018 (settings that contradict each other are refused before anything is computed)
+    writer = AnswerWriter(run)
+    if how.what is not None:
+        return LearnedView(writer.model.source, learned_names(how.what))
+    given = one_question(run, inputs, how.question)
+    scene = scene_asked(inputs[0])
+    known = () if scene is None else scene.album.questions[0]
+    asked = [PictureQuestion(0, given.text)]
+    codec, score, chance = writer.texts.answer, None, None
+    if how.answer is None:
+        _, best = writer.answer(given.frames, asked, [Answering(beam=how.beam)])[0][0][0]
+        ids, score, chance = best.ids, best.score, math.exp(best.log_probability)
+    else:
+        ids = tuple(codec.ids([how.answer.strip()])[0].tolist())
+    what = AnsweredPicture(
+        pixels=given.frames.pictures[0].pixels,
+        raw=writer.raw(given.read, given.text),
+        question=tuple(writer.texts.question.ids([given.text.strip()])[0].tolist()),
+        before=len(writer.texts.question.marks.before),
+        opening=tuple(writer.marks.written_from),
+        ids=ids,
+        title=given.name,
+        score=score,
+        chance=chance,
+        regions=next((one.regions for one in known if one.text == given.text), ()),
+    )
+    return answer_view(writer.model, codec.tokenizer, what, how)
 
 
 @final

@@ -17,7 +17,7 @@ from weft.domains.captions.recipe.captioners import (
     writer_size,
 )
 from weft.domains.captions.settings import CaptionTraining
-from weft.domains.pictures.recipe.sizes import continued_backbone, decided
+from weft.domains.pictures.recipe import continued_backbone, decided
 from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream

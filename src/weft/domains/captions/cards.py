@@ -13,7 +13,7 @@ CAPTION = Card(
     sample="weft's scenes (5,000 pictures of 48 x 48 pixels with sentences)",
     example="picture.jpg",
     home="weft.domains.captions.caption.Caption",
-    reads="weft.domains.captions.dataset.captions.CaptionedPictures",
+    reads="weft.domains.captions.dataset.CaptionedPictures",
     training=CaptionTraining,
     models={
         "swift": "the default: a transformer on convolutional features, and the decoder of translation's swift",
@@ -35,7 +35,7 @@ ANSWER = Card(
     sample="weft's scenes (objects of many colours, shapes, sizes and places, with questions about them)",
     example="picture.jpg",
     home="weft.domains.captions.answer.AnswerQuestions",
-    reads="weft.domains.captions.dataset.questions.AskedPictures",
+    reads="weft.domains.captions.dataset.AskedPictures",
     training=AnswerTraining,
     models={
         "swift": "the default: convolutional features and the question in one encoder; decoder of translate's swift",

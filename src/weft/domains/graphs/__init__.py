@@ -15,6 +15,5 @@ views     a graph drawn, and what one node read
 sample    a party's tables as a graph, throws of dice as sets
 
 labels    graph and sets: labels of nodes, of whole graphs, or of sets; their export
-elements  what both do: codecs, values for each element, measures
-answers   what both answer for files: labels, tables, vectors
+elements  what both do: codecs, values for each element, measures; labels, tables and vectors as answers
 """

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, TypeVar, final
 import torch
 
 from weft.batches.source import Source
-from weft.domains.graphs import answers, elements
+from weft.domains.graphs import elements
 from weft.domains.graphs import recipe as recipes
-from weft.domains.graphs.answers import AskElements
 from weft.domains.graphs.cards import GRAPH, SETS
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.dataset.data import GraphData, Rows
-from weft.domains.graphs.encoded.rows import EncodedGraphs
+from weft.domains.graphs.elements import AskElements
+from weft.domains.graphs.encoded import EncodedGraphs
 from weft.domains.graphs.measures import in_words
 from weft.domains.graphs.reading import files as graph_files
 from weft.domains.graphs.reading import set_files
@@ -25,7 +25,7 @@ from weft.domains.graphs.reading.given import Named, are_tables, given_graphs, g
 from weft.domains.graphs.reading.graph_set import GraphSet
 from weft.domains.graphs.reading.properties import LabelColumn
 from weft.domains.graphs.settings import ElementTraining, GraphTraining, SetTraining
-from weft.domains.graphs.views.node import LookAtGraph, look_at_graph
+from weft.domains.graphs.views import LookAtGraph, look_at_graph
 from weft.inspect.views import View
 from weft.modalities.graph_embed import GraphEmbed
 from weft.models.stream import Model, Stream
@@ -88,18 +88,18 @@ class ElementLabels(LabelTask[GraphData, EncodedGraphs, T]):
 
     def gives(self, run: Loaded) -> Gives:
         if elements.is_node_level(run):
-            return Gives("table", endings=answers.WRITES)
-        return labelling.gives(run.codec("label", LabelCodec), answers.WRITES)
+            return Gives("table", endings=elements.WRITES)
+        return labelling.gives(run.codec("label", LabelCodec), elements.WRITES)
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         for name, found in self.read_given(run, words):
             yield Given(Opened(found), name)
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: AskElements, listen: Listen | None) -> list[Answer]:
-        return answers.predicted(run, [(one.name, self.graphs(run, one)) for one in inputs], how)
+        return elements.predicted(run, [(one.name, self.graphs(run, one)) for one in inputs], how)
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: object) -> Embedded:
-        return answers.embedded(run, [(one.name, self.graphs(run, one)) for one in inputs])
+        return elements.embedded(run, [(one.name, self.graphs(run, one)) for one in inputs])
 
     def shown(self, prediction: Prediction) -> str:
         if "nodes" not in prediction:

@@ -4,8 +4,7 @@ from typing import TypeVar
 
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.dataset.data import GraphData
-from weft.domains.graphs.encoded.positions import STEP_KINDS
-from weft.domains.graphs.encoded.rows import EncodedGraphs, NodePositions
+from weft.domains.graphs.encoded import STEP_KINDS, EncodedGraphs, NodePositions
 from weft.domains.graphs.settings import ELEMENTS, ElementTraining
 from weft.errors import ConfigError
 from weft.modalities.graph_embed import STEPS, GraphEmbed

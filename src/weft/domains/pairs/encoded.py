@@ -8,7 +8,7 @@ import numpy as np
 from weft.amounts import count, counted
 from weft.batches.like_lengths import LikeLengthSource
 from weft.batches.samples import PaddedIds, Samples
-from weft.domains.pairs.codec.target import TargetCodec
+from weft.domains.pairs.codec import TargetCodec
 from weft.domains.pairs.dataset import PairData
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import DataError, listed

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from weft.domains.pairs.codec.languages import ChosenLanguages
+from weft.domains.pairs.codec import ChosenLanguages
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import ConfigError, listed
 from weft.files.languages import marks_of

@@ -1,11 +1,12 @@
 """translate: learn to translate from sentence pairs. Pairs in, a model that translates sentences and documents out."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import final
 
 from weft.batches.source import Source
 from weft.domains.pairs.cards import TRANSLATE
-from weft.domains.pairs.codec.languages import ChosenLanguages
+from weft.domains.pairs.codec import ChosenLanguages
 from weft.domains.pairs.dataset import PairData, grouped
 from weft.domains.pairs.encoded import PairIds
 from weft.domains.pairs.exchange import answer_proof, pair_codecs_of, pair_outgoing
@@ -15,15 +16,14 @@ from weft.domains.pairs.reading.pairs import read_pairs
 from weft.domains.pairs.reading.texts import Held
 from weft.domains.pairs.recipe import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
 from weft.domains.pairs.settings import PairTraining
-from weft.domains.pairs.views.looking import look_at_writing
-from weft.domains.pairs.views.translation import LookAtTranslation
+from weft.domains.pairs.views import LookAtTranslation, TranslationView
 from weft.domains.pairs.writing import TextWriter, answer_all, answered
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.exchange import text_files, text_settings
 from weft.files.documents import ENDINGS
 from weft.files.languages import language
 from weft.generate.decode import Decoding
-from weft.inspect.views import View
+from weft.inspect.views import LookedAnswer, View
 from weft.interop import Imported
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
@@ -38,6 +38,24 @@ from weft.tasks.proof import Proof
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
 from weft.tasks.task import Task
 from weft.training.progress import Progress
+
+
+def look_at_writing(run: Loaded, text: str, how: LookAtTranslation, *, called: str) -> View:
+    """The alignment of a text with what the model writes for it, or with a target that is given; or one token of it."""
+    writer = TextWriter(in_languages(run, how))
+    marks = writer.target.marks
+    if how.target is None:
+        said, best = writer.write([text], Decoding(beam=how.beam))[0][0]
+        target = [*marks.written_from[1:], *best.ids]
+        answer = LookedAnswer(((said, math.exp(best.log_probability)),), called)
+    else:
+        target = writer.target_ids([how.target])[0].tolist()
+        loss, _ = writer.score([(text, how.target)])
+        answer = LookedAnswer(((how.target, math.exp(-loss)),), f"given {called}")
+    source = writer.source_ids([text])[0].tolist()
+    tokenizer, after = writer.source.tokenizer, writer.source.marks.after
+    view = TranslationView(writer.model, tokenizer, source, target, how.chosen, marks=marks, after=after, answer=answer)
+    return view if how.token is None else view.step_view(how.token, how.side)
 
 
 @final

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weft.batches.like_lengths import scored as micro_batches
-from weft.domains.pairs.codec.target import TargetCodec
+from weft.domains.pairs.codec import TargetCodec
 from weft.domains.pairs.encoded import PairRows
 from weft.domains.pairs.reading.texts import Held
 from weft.domains.texts.codec.text import TextCodec

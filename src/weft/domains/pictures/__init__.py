@@ -23,7 +23,7 @@ sample              digits that come with scikit-learn
 exchange            models of pictures from elsewhere and for elsewhere
 
 classify_images     labels pictures
-reconstruct_images  hides patches and fills them in (MAE); filling shows what was filled in
+reconstruct_images  hides patches and fills them in (MAE), also in pictures that a user gives
 distill_images      a student learns from its own average (DINO)
 given               pictures in use: read as the model reads them, computed in batches of one shape
 """

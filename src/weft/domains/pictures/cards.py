@@ -15,7 +15,7 @@ CLASSIFY_IMAGES = Card(
     sample=DIGITS,
     example="picture.jpg",
     home="weft.domains.pictures.classify_images.ClassifyImages",
-    reads="weft.domains.pictures.dataset.pictures.LabelledPictures",
+    reads="weft.domains.pictures.dataset.LabelledPictures",
     training=PictureLabelTraining,
     models={
         "resnet": "the default where no preset is named: a residual convolutional network, no attention",
@@ -32,7 +32,7 @@ RECONSTRUCT_IMAGES = Card(
     sample=DIGITS,
     example="picture.jpg",
     home="weft.domains.pictures.reconstruct_images.ReconstructImages",
-    reads="weft.domains.pictures.dataset.pictures.Pictures",
+    reads="weft.domains.pictures.dataset.Pictures",
     training=HidingTraining,
     models={
         "mae": "masked autoencoder: an encoder over the visible patches, and a small decoder that fills in the others",
@@ -49,7 +49,7 @@ DISTILL_IMAGES = Card(
     sample=DIGITS,
     example="picture.jpg",
     home="weft.domains.pictures.distill_images.DistillImages",
-    reads="weft.domains.pictures.dataset.pictures.Pictures",
+    reads="weft.domains.pictures.dataset.Pictures",
     training=ViewsTraining,
     models={
         "dino": "DINO: a student Vision Transformer learns from its moving average (teacher), on crops of each picture"

@@ -8,15 +8,15 @@ from weft.batches.samples import wanted
 from weft.batches.source import Source
 from weft.core import Pooled
 from weft.domains.pictures import given as pictures
+from weft.domains.pictures import recipe as recipes
 from weft.domains.pictures.cards import CLASSIFY_IMAGES
 from weft.domains.pictures.codec import PictureCodec
-from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.batches import labelled_pictures
 from weft.domains.pictures.encoded.seen import SeenPictures
 from weft.domains.pictures.exchange import picture_codec_of, picture_proof, picture_settings, with_pictures
 from weft.domains.pictures.reading.album import Album
-from weft.domains.pictures.recipe import sizes as recipes
-from weft.domains.pictures.recipe.costs import labelled_cost
+from weft.domains.pictures.recipe import labelled_cost
 from weft.domains.pictures.settings import Ground, PictureLabelTraining
 from weft.domains.pictures.views.vision import LookAtPicture
 from weft.inspect.views import View

@@ -10,16 +10,16 @@ from weft.batches.order import key
 from weft.batches.source import Source
 from weft.config import from_json
 from weft.domains.pictures import given as pictures
+from weft.domains.pictures import recipe as recipes
 from weft.domains.pictures.cards import DISTILL_IMAGES
 from weft.domains.pictures.codec import PictureCodec
-from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.batches import SCORED
 from weft.domains.pictures.encoded.seen import SeenPictures
 from weft.domains.pictures.encoded.views import MultiCrop, picture_views
 from weft.domains.pictures.exchange import picture_codec_of, picture_settings, with_pictures
 from weft.domains.pictures.reading.album import Album
-from weft.domains.pictures.recipe import sizes as recipes
-from weft.domains.pictures.recipe.costs import views_cost
+from weft.domains.pictures.recipe import views_cost
 from weft.domains.pictures.settings import ViewsTraining
 from weft.domains.pictures.views.vision import LookAtPicture
 from weft.errors import WeftError

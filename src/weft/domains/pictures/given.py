@@ -15,14 +15,14 @@ from weft.config import from_json
 from weft.core import Pooled
 from weft.core.heads import summary
 from weft.domains.pictures.codec import PictureCodec
-from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.batches import PictureSource
 from weft.domains.pictures.encoded.frames import ROOM, Frames, by_shape, frames_of, in_channels
 from weft.domains.pictures.encoded.preparing import prepared, read_prepared
 from weft.domains.pictures.encoded.seen import SeenPictures, codec_for
 from weft.domains.pictures.reading.album import Album, Listed
 from weft.domains.pictures.reading.trying import find_pictures, read_images
-from weft.domains.pictures.recipe.sizes import USUAL
+from weft.domains.pictures.recipe import USUAL
 from weft.domains.pictures.settings import Ground, PictureTraining
 from weft.domains.pictures.views.learned_view import LearnedView, learned_names
 from weft.domains.pictures.views.vision import LookAtPicture, PictureView

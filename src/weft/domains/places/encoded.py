@@ -8,7 +8,7 @@ import torch
 
 from weft.batches.order import key, permuted
 from weft.batches.samples import Classes, Numbers, Samples, wanted
-from weft.domains.places.codec.coordinates import PlaceCodec
+from weft.domains.places.codec import PlaceCodec
 from weft.domains.places.dataset import THINGS, PlaceData
 from weft.domains.places.reading.rows import PlaceRows
 from weft.modalities.points import Points

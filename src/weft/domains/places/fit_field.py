@@ -7,8 +7,7 @@ from weft.batches.source import Source
 from weft.domains.places import fitted
 from weft.domains.places import recipe as recipes
 from weft.domains.places.cards import FIT_FIELD
-from weft.domains.places.codec.colours import ColourCodec
-from weft.domains.places.codec.coordinates import PlaceCodec
+from weft.domains.places.codec import ColourCodec, PlaceCodec
 from weft.domains.places.dataset import PlaceData
 from weft.domains.places.encoded import HANDFUL, EncodedPlaces
 from weft.domains.places.reading.rows import PlaceRows

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from weft.config import from_json
-from weft.domains.places.codec.colours import ColourCodec
-from weft.domains.places.codec.coordinates import PlaceCodec
+from weft.domains.places.codec import ColourCodec, PlaceCodec
 from weft.domains.places.dataset import PlaceData
 from weft.domains.places.rasters import Raster, values_at
 from weft.domains.places.reading.rows import PlaceRows, read_places

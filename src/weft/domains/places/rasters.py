@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from weft.core.threads import each_on_one_thread
-from weft.domains.places.codec.colours import ColourCodec
-from weft.domains.places.codec.coordinates import PlaceCodec
+from weft.domains.places.codec import ColourCodec, PlaceCodec
 from weft.domains.places.reading.grids import pixel_places
 from weft.domains.places.views.panels import HIGH_SHARE, LOW_SHARE, class_colours, field_colours
 from weft.errors import ConfigError

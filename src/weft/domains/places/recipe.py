@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from weft.domains.places.codec.coordinates import PlaceCodec
+from weft.domains.places.codec import PlaceCodec
 from weft.domains.places.dataset import PlaceData
 from weft.domains.places.encoded import EncodedPlaces
 from weft.domains.places.settings import PLACES, PlaceTraining

@@ -15,9 +15,9 @@ views           attention within a text, vectors of texts
 sample          opinions, names and running texts of weft's own
 exchange        models of texts from elsewhere and for elsewhere
 
-language_model  continues a text; continuing says how: sampling, precision, the form an answer must have
+language_model  continues a text: sampling, precision, the form that an answer must have
 fill_mask       fills in blanks; blanks finds candidates and scores hidden tokens
 classify_text   labels texts: a class or a number
-tag_text        tags words; tagging gives tags with their probabilities
+tag_text        tags words, with probabilities
 grammar         the small grammar of English behind several samples
 """

@@ -7,7 +7,7 @@ from weft.batches.source import Source
 from weft.domains.texts.cards import CLASSIFY_TEXT
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.labelled import read_texts
-from weft.domains.texts.encoded.labelled import LabelledIds
+from weft.domains.texts.encoded.whole_texts import LabelledIds
 from weft.domains.texts.exchange import label_proof, text_codec, text_files, text_settings, whole_texts, with_text
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.recipe import encoders

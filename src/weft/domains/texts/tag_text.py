@@ -4,26 +4,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
+import torch
 from torch import Tensor
 
+from weft.batches.like_lengths import together
 from weft.batches.source import Source
 from weft.domains.texts.cards import TAG_TEXT
 from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.tagged import TaggedData, read_sentences
-from weft.domains.texts.encoded.tagged import TaggedIds
+from weft.domains.texts.encoded.whole_texts import TaggedIds, framed, tagged_ids
 from weft.domains.texts.exchange import tag_proof, text_codec, text_files, text_settings, whole_texts, with_text
 from weft.domains.texts.measures import tag_measures
 from weft.domains.texts.reading.schemes import entities
 from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import TagTraining
-from weft.domains.texts.tagging import tagged, tagged_surely, tags_in_words
 from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, text_of
 from weft.domains.texts.views.vectors import LookAtText
 from weft.errors import WeftError, listed
 from weft.generate.compute import Compute
-from weft.inspect.views import View
+from weft.inspect.views import LookedAnswer, View
 from weft.interop import Imported
 from weft.modalities.encoding import ended
 from weft.modalities.text import TextEmbed
@@ -35,12 +36,53 @@ from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
+from weft.tasks.measuring import counted
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.task import Task
 from weft.training.progress import Progress
+
+
+def tags_in_words(said: Sequence[str], tags: Sequence[tuple[str, float]]) -> LookedAnswer:
+    """The tags of the words that have one, with their probabilities."""
+    found = [(f"{word} {tag}", sure) for word, (tag, sure) in zip(said, tags, strict=True) if tag != "O"]
+    return LookedAnswer(tuple(found) or (("no word is tagged", None),), "tags")
+
+
+def tagged(run: Loaded, sentences: Sequence[Sequence[str]], progress: Progress | None = None) -> list[list[str]]:
+    """The tags of words."""
+    return [[tag for tag, _ in tags] for tags in tagged_surely(run, sentences, progress)]
+
+
+@torch.inference_mode()
+def tagged_surely(
+    run: Loaded, sentences: Sequence[Sequence[str]], progress: Progress | None = None
+) -> list[list[tuple[str, float]]]:
+    """The tags of words with their probabilities.
+
+    Words beyond the model's context have the first tag of all, which is O where there is one, and probability 0.
+    """
+    model, text, codec = run.stream.eval(), text_of(run.codecs), run.codec("tags", TagCodec)
+    unread = [[codec.names[0]] * len(sentence) for sentence in sentences]
+    rows = framed(tagged_ids(text, codec, sentences, unread), text, context_of(model.config))
+    found = [[(tag, 0.0) for tag in tags] for tags in unread]
+    assert model.head is not None
+    device = next(model.parameters()).device
+    with counted(progress, len(sentences), "sentences") as count:
+        for some in together([len(text) for text in rows.texts]):
+            part = rows.take(some).to(device)
+            at_words, _ = part.wanted.picked(model.encode(part.given.raw()).x)
+            sure, best = model.head.values(at_words).float().softmax(-1).max(-1)
+            said = iter(zip(best.tolist(), sure.tolist(), strict=True))
+            for i in some:
+                for place in range(len(rows.places[i])):
+                    tag, chance = next(said)
+                    found[i][place] = codec.names[tag], chance
+            count(len(some))
+    return found
+
 
 TagDraft = Draft[TaggedData, TaggedIds, TagTraining]
 

@@ -16,5 +16,5 @@ sample        a small grammar of English with trees
 
 parse         parses sentences: in symbols by tree_writing, in gaps by gap_tagging
 tree_writing  trees written symbol by symbol; well_formed is the rule that makes each a tree
-gap_tagging   trees from tags of gaps; gap_search finds the best that balances
+gap_tagging   trees from tags of gaps: the best that balances
 """

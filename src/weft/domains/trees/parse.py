@@ -12,19 +12,17 @@ from weft.domains.pairs.reading.texts import Held
 from weft.domains.pairs.recipe import batch_in_words
 from weft.domains.pairs.writing import WrittenText
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.encoded.tagged import TaggedIds
+from weft.domains.texts.encoded.whole_texts import TaggedIds
 from weft.domains.texts.exchange import generation, text_codec, with_text
 from weft.domains.trees.cards import PARSE
-from weft.domains.trees.codec.gaps import GapCodec
-from weft.domains.trees.codec.symbols import SymbolCodec
+from weft.domains.trees.codec import GapCodec, SymbolCodec
 from weft.domains.trees.dataset import tree_pair
-from weft.domains.trees.encoded.gaps import gap_ids
-from weft.domains.trees.encoded.linearised import parse_linear
-from weft.domains.trees.encoded.symbols import apart, to_symbols
+from weft.domains.trees.encoded import apart, gap_ids, parse_linear, to_symbols
 from weft.domains.trees.gap_tagging import GapTagger
 from weft.domains.trees.measures import labelled_f1
+from weft.domains.trees.reading.notation import read_tree
 from weft.domains.trees.reading.tree import draw
-from weft.domains.trees.reading.treebanks import read_tree, read_trees
+from weft.domains.trees.reading.treebanks import read_trees
 from weft.domains.trees.recipe import (
     RECIPE,
     ParseDraft,

@@ -9,14 +9,13 @@ from weft.domains.pairs import recipe as pairs
 from weft.domains.pairs.dataset import PairData
 from weft.domains.pairs.encoded import PairIds
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.encoded.tagged import TaggedIds
+from weft.domains.texts.encoded.whole_texts import TaggedIds
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.recipe.language import trunk_weights
-from weft.domains.trees.codec.gaps import GapCodec
-from weft.domains.trees.codec.symbols import SymbolCodec
-from weft.domains.trees.encoded.gap_tags import gaps_of
+from weft.domains.trees.codec import GapCodec, SymbolCodec
+from weft.domains.trees.encoded import gaps_of
+from weft.domains.trees.reading.notation import read_tree
 from weft.domains.trees.reading.tree import ROOT, TAG, leaves, walk
-from weft.domains.trees.reading.treebanks import read_tree
 from weft.domains.trees.settings import ParseTraining
 from weft.errors import ConfigError
 from weft.modalities.encoding import ended

@@ -6,11 +6,10 @@ from dataclasses import replace
 from weft.domains.pairs.reading.texts import Held
 from weft.domains.pairs.writing import AnsweredSources, Bound, TextWriter, WrittenText, answer_all
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.trees.codec.symbols import SymbolCodec
-from weft.domains.trees.encoded.linearised import linearise
-from weft.domains.trees.encoded.symbols import from_symbols, to_symbols
+from weft.domains.trees.codec import SymbolCodec
+from weft.domains.trees.encoded import from_symbols, linearise, to_symbols
+from weft.domains.trees.reading.notation import read_tree
 from weft.domains.trees.reading.tree import TAG
-from weft.domains.trees.reading.treebanks import read_tree
 from weft.domains.trees.well_formed import Alphabet, TreeRule
 from weft.errors import DataError
 from weft.generate.decode import Decoding

@@ -1,42 +1,32 @@
 """Labels of whole samples, classes or numbers: learned, predicted, measured. Knows a model's values, no modality."""
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
 from torch import Tensor
-from typing import Any
-from typing import ClassVar
-from typing import Literal
+
 from weft.config import Config
-from weft.errors import ConfigError
-from weft.errors import listed
-from weft.errors import nearest
+from weft.errors import ConfigError, listed, nearest
 from weft.files.labelled import LabelledData, W
-from weft.files.labelled import W
 from weft.generate.compute import Compute
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
 from weft.inspect.saliency import Explained
 from weft.inspect.views import LookedAnswer
-from weft.objectives import Classify
-from weft.objectives import Number
-from weft.objectives import Objective
+from weft.objectives import Classify, Number, Objective
 from weft.objectives.classify import balanced
 from weft.objectives.measures.calibration import reliability
-from weft.objectives.measures.classes import class_measures
-from weft.objectives.measures.classes import confusion_counts
+from weft.objectives.measures.classes import class_measures, confusion_counts
 from weft.objectives.measures.numbers import number_measures
 from weft.tasks.asks import Gives
-from weft.tasks.codec import Codecs
-from weft.tasks.codec import codec_at
+from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
-from weft.tasks.labels.numbers import NumberCodec
-from weft.tasks.labels.numbers import numbers_of
+from weft.tasks.labels.numbers import NumberCodec, numbers_of
 from weft.tasks.labels.several import SeveralCodec
-from weft.tasks.request import Measured
-from weft.tasks.request import Prediction
-import numpy as np
+from weft.tasks.request import Measured, Prediction
 
 MISTAKES = 8  # listed in an evaluation
 Kind = Literal["classes", "numbers"]

@@ -10,7 +10,7 @@ from weft.amounts import count as in_short
 from weft.batches.draws import draws
 from weft.batches.samples import PaddedIds, Samples
 from weft.domains.pictures.codec import PictureCodec
-from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.augment import Augment
 from weft.domains.pictures.encoded.batches import PictureSource, augment_key, order_of
 from weft.domains.pictures.encoded.frames import by_shape

@@ -13,9 +13,8 @@ from weft.domains.captions.encoded.questions import SeenQuestions, TextCodecs
 from weft.domains.captions.recipe import captioners as captions
 from weft.domains.captions.recipe.captioners import USUAL_VOCAB, writer_size
 from weft.domains.captions.settings import AnswerTraining
-from weft.domains.pictures.dataset.pictures import PictureData
-from weft.domains.pictures.recipe.costs import operations
-from weft.domains.pictures.recipe.sizes import AT_LARGE_SIZE, KEPT, OF_A_PICTURE, PRESETS, VIT
+from weft.domains.pictures.dataset import PictureData
+from weft.domains.pictures.recipe import AT_LARGE_SIZE, KEPT, OF_A_PICTURE, PRESETS, VIT, operations
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import ConfigError
 from weft.modalities import tokenizer_making as tokenizers

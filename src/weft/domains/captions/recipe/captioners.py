@@ -7,9 +7,8 @@ from functools import partial
 
 from weft.domains.captions.encoded.captions import SeenCaptions
 from weft.domains.captions.settings import CaptionTraining
-from weft.domains.pictures.dataset.pictures import PictureData
-from weft.domains.pictures.recipe.costs import operations
-from weft.domains.pictures.recipe.sizes import (
+from weft.domains.pictures.dataset import PictureData
+from weft.domains.pictures.recipe import (
     AT_LARGE_SIZE,
     KEPT,
     OF_A_PICTURE,
@@ -17,6 +16,7 @@ from weft.domains.pictures.recipe.sizes import (
     VIT,
     backbone_maker,
     choose_size,
+    operations,
 )
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import ConfigError

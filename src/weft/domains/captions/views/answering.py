@@ -12,7 +12,7 @@ from weft.domains.captions.views.occlusion import covered_sentence, target_score
 from weft.domains.captions.views.reading import patch_grid
 from weft.domains.captions.views.words import By, LookAtWords, PictureSentence, PictureWords
 from weft.domains.captions.views.words_view import look_at_words
-from weft.domains.pairs.views.translation import readings_of, seq2seq_readers
+from weft.domains.pairs.views import readings_of, seq2seq_readers
 from weft.domains.pictures.views.learned_view import LEARNED, learned_names
 from weft.errors import ConfigError
 from weft.files.pictures.regions import Region

@@ -11,7 +11,7 @@ import torch
 from weft.domains.captions.views.occlusion import covered_sentence, target_score
 from weft.domains.captions.views.reading import patch_grid, picture_weights
 from weft.domains.captions.views.words import By, LookAtWords, PictureSentence, PictureWords
-from weft.domains.pairs.views.translation import readings_of, seq2seq_readers
+from weft.domains.pairs.views import readings_of, seq2seq_readers
 from weft.domains.pictures.views.learned_view import LEARNED, learned_names
 from weft.files.pictures.regions import Region
 from weft.inspect.alignment import END, piece_labels

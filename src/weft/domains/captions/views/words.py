@@ -11,7 +11,7 @@ import numpy as np
 
 from weft.config import Config
 from weft.domains.captions.views.inside import Box, covered
-from weft.domains.pairs.views.translation import SIDE, Side
+from weft.domains.pairs.views import SIDE, Side
 from weft.errors import ConfigError, DataError
 from weft.files.pictures.regions import Region
 from weft.inspect.alignment import Alignment, Span, piece_labels, piece_spans

@@ -2,9 +2,7 @@
 
 model          forecasts by lead and filled gaps of a model
 scores         rmse, anomaly correlation, CRPS, bias, spread over skill, weighted by area
-table          all baselines at once
 baselines      persistence, climatology and damped anomalies at every lead
 gap_baselines  gaps filled without a model: by interpolation, by dineof, by the climatology
-interpolation  between known cells, and between two times
 dineof         gaps filled by empirical orthogonal functions
 """

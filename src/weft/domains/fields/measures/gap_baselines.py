@@ -1,4 +1,4 @@
-"""Gaps filled without a model: interpolated anomalies, DINEOF and the climatology, on the same hidden blocks."""
+"""Gaps filled without a model: interpolation, DINEOF and the climatology, on the same hidden blocks."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -8,16 +8,62 @@ import numpy as np
 
 from weft.domains.fields.measures.baselines import new_scores
 from weft.domains.fields.measures.dineof import dineof
-from weft.domains.fields.measures.interpolation import between_cells
 from weft.domains.fields.measures.scores import FieldScores, Forecast
 from weft.domains.fields.reading.climatology import blocks
 from weft.domains.fields.reading.gaps import hidden_at
-from weft.domains.fields.reading.grid import Fields, FieldSpan
+from weft.domains.fields.reading.grid import FieldGrid, Fields, FieldSpan
+from weft.errors import WeftError
 from weft.modalities.climate import Climate
+
+
+def between_cells(field: np.ndarray, grid: FieldGrid) -> np.ndarray:
+    """A field (V Y X) whose NaN are interpolated linearly on triangles between the known cells of their layer.
+
+    Around the globe where the grid wraps. Outside the known cells the nearest one is taken; a layer without any stays
+    NaN. Meant for anomalies: what is interpolated should not depend on the place. Layers with the same gaps share their
+    triangles.
+    """
+    filled, masks = field.copy(), np.isfinite(field)
+    left = [layer for layer, known in enumerate(masks) if known.any() and not known.all()]
+    while left:
+        known = masks[left[0]]
+        alike = [layer for layer in left if (masks[layer] == known).all()]
+        found = _triangulated(known, field[alike][:, known], grid)
+        for layer, values in zip(alike, found, strict=True):
+            filled[layer][~known] = values
+        left = [layer for layer in left if layer not in alike]
+    return filled
+
+
+def _triangulated(known: np.ndarray, values: np.ndarray, grid: FieldGrid) -> np.ndarray:
+    """Values (V, unknown cells) from those of the known cells (V, known cells)."""
+    try:
+        from scipy.interpolate import LinearNDInterpolator
+        from scipy.spatial import QhullError, cKDTree
+    except ImportError:
+        fix = "pip install 'weft[weather]'"
+        raise WeftError("SciPy is not installed, needed to interpolate fields", fix=fix) from None
+    # Cells count as squares: a step along either axis is one.
+    points, asked, wide = np.argwhere(known).astype(np.float64), np.argwhere(~known), grid.shape[1]
+    given = values.T.astype(np.float64)
+    if grid.wraps:
+        turned = [points + np.array([0, turn]) for turn in (-wide, 0, wide)]
+        near = [np.abs(some[:, 1] - (wide - 1) / 2) < 0.75 * wide for some in turned]  # a quarter more on both sides
+        points = np.concatenate([some[close] for some, close in zip(turned, near, strict=True)])
+        given = np.concatenate([given[close] for close in near])
+    try:
+        found = LinearNDInterpolator(points, given)(asked)
+    except QhullError:  # too few cells for a triangle, or all in one line
+        found = np.full((len(asked), len(values)), np.nan)
+    outside = np.isnan(found).any(1)
+    if outside.any():
+        found[outside] = given[cKDTree(points).query(asked[outside])[1]]
+    return found.T
+
 
 MOST_VALUES = 4_000_000  # of the matrix that DINEOF decomposes; training times are thinned out to fit
 MOST_TIMES = 120  # to train DINEOF on
-MOST_GAP_FIELDS = 24
+MOST_GAP_FIELDS = 24  # that are measured, spread evenly
 FILLED = 0  # the lead under which filled gaps are scored
 
 Progress = Callable[[int, int], None]

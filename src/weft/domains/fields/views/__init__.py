@@ -1,6 +1,6 @@
 """Fields and what a model read of them, drawn.
 
-maps       one layer on its grid, as colours; winds draws arrows on it
+maps       one layer on its grid, as colours, with arrows of wind
 series     which fields are shown, and what they are called
 sheets     forecasts beside what came, filled gaps beside what was hidden
 film       a forecast as an animation

@@ -9,5 +9,4 @@ preparing  pictures scaled and cut as the makers of a model did
 batches    samples for training and measuring
 views      several views of each picture
 augment    random changes, a batch at a time: geometry moves pixels, tone changes light and colour
-mixing     pictures mixed with others (mixup, cutmix)
 """

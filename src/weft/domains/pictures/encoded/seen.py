@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.domains.pictures.codec import PictureCodec
-from weft.domains.pictures.dataset.pictures import PictureData
+from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.frames import SMALL, Frames, fit_in_memory, frames_of
 from weft.domains.pictures.reading.album import Album
 from weft.modalities.image import Sight

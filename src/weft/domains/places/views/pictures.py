@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from weft.config import Config
-from weft.domains.places.codec.colours import ColourCodec
-from weft.domains.places.codec.coordinates import PlaceCodec
+from weft.domains.places.codec import ColourCodec, PlaceCodec
 from weft.domains.places.encoded import EncodedPlaces
 from weft.domains.places.fitted import AskField, in_a_line, place_of_input, predicted
 from weft.domains.places.rasters import Raster, values_at

@@ -3,7 +3,5 @@
 running      one stream to train on and one held out
 masking      windows of a stream with some tokens hidden. `TokenMasker` draws them by (key, index); a held-out window
              hides the same tokens whatever the seed
-labelled     texts with their labels
-tagged       sentences; the tag of a word stands at its first token
-whole_texts  how much text there is where every text is read whole
+whole_texts  texts with their labels, sentences with a tag at the first token of each word; how much there is of them
 """

@@ -1,16 +1,32 @@
-"""Texts that a model reads whole, as ids: how much there is of them, and how long to learn from it."""
+"""Texts that a model reads whole, as ids and as samples: with a label each, or with a tag for each word.
 
+The tag of a word stands at its first token. Knows tokenizers, labels and tags; refuses to know models.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+import torch
 
+from weft.batches.like_lengths import LikeLengthSource, Rows
+from weft.batches.samples import AtTokens, Classes, Numbers, PaddedIds, Samples, W, padded
+from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
+from weft.domains.texts.dataset.tagged import TaggedData
+from weft.domains.texts.reading.labelled_texts import Example
 from weft.files.dataset import Dataset
+from weft.files.labelled import LabelledData
+from weft.modalities.framing import frame_ids, frame_word_ids
+from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.rows import LabelledRows
 
 LONG_SHARE = 0.995  # of the texts are no longer than a long one
 SHORTEST = 8  # tokens of a long text where there are none
+R = TypeVar("R")  # the rows of one side of the data
 
 
 @dataclass(frozen=True)
@@ -39,3 +55,122 @@ class TextAmount:
             "tokens": f"{codec.in_words()}; about {self.tokens:,} to train on",
             "held out": data.rule.partition(":")[0],
         }
+
+
+@dataclass(frozen=True)
+class WholeTexts(ABC, Generic[R, W]):
+    """Texts as ids, without marks and uncut, with what is wanted of each: framed when a model's context is known."""
+
+    data: Dataset[Any, Any]
+    codec: TextCodec
+    train: R
+    held_out: R
+
+    @property
+    @abstractmethod
+    def texts(self) -> Sequence[np.ndarray]:
+        """The ids of the texts that are trained on."""
+
+    @abstractmethod
+    def framed(self, side: R, context: int) -> Rows[PaddedIds, W]:
+        """Texts between their marks, cut to a model's context."""
+
+    def source(self, context: int, *, tokens: int, rows: int, seed: int) -> LikeLengthSource[PaddedIds, W]:
+        """The samples of a model with this context: micro-batches of at most `tokens` tokens and `rows` texts."""
+        train, held_out = (self.framed(side, context) for side in (self.train, self.held_out))
+        fingerprint = self.data.fingerprint
+        return LikeLengthSource(train, held_out, tokens=tokens, rows=rows, fingerprint=fingerprint, seed=seed)
+
+    @cached_property
+    def amount(self) -> TextAmount:
+        """How much there is to train on."""
+        return TextAmount.of(self.texts, self.codec)
+
+    @property
+    def minutes(self) -> float:
+        """How long to train where the user does not say."""
+        return self.amount.minutes
+
+    @property
+    def amounts(self) -> Mapping[str, int | float]:
+        """Counts for config.json."""
+        return {"train_tokens": self.amount.tokens}
+
+    def lines(self) -> Mapping[str, str]:
+        """The texts in words, for a plan."""
+        return self.amount.lines(self.data, self.codec)
+
+
+class LabelledIds(WholeTexts[LabelledRows[PaddedIds], Classes | Numbers]):
+    """Texts with their targets."""
+
+    @staticmethod
+    def of(data: LabelledData[Example], text: TextCodec, label: LabelCodec) -> "LabelledIds":
+        """Texts to ids and labels to targets."""
+        train, held_out = (_encoded(rows, text, label) for rows in (data.train, data.held_out))
+        return LabelledIds(data, text, train, held_out)
+
+    @property
+    def texts(self) -> Sequence[np.ndarray]:
+        return self.train.rows
+
+    def framed(self, side: LabelledRows[PaddedIds], context: int) -> LabelledRows[PaddedIds]:
+        return LabelledRows(frame_ids(self.codec.tokenizer, side.rows, context).rows, side.targets, PaddedIds.of)
+
+
+def _encoded(rows: Sequence[Example], text: TextCodec, label: LabelCodec) -> LabelledRows[PaddedIds]:
+    return LabelledRows(text.ids(row.text for row in rows), label.encode([row.label for row in rows]), PaddedIds.of)
+
+
+@dataclass(frozen=True)
+class TaggedRows:
+    """Sentences as ids, marks included; the place of each word's first id; the number of its tag."""
+
+    texts: Sequence[np.ndarray]
+    places: Sequence[np.ndarray]
+    tags: Sequence[np.ndarray]
+
+    def lengths(self) -> np.ndarray:
+        """A column with the length of each sentence in ids."""
+        return np.array([[len(text)] for text in self.texts], np.int64)
+
+    def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, AtTokens]:
+        """Some of the sentences with their tags. Words that were cut off have a tag but no place."""
+        places = [self.places[row] for row in rows]
+        tags = [self.tags[row][: len(self.places[row])] for row in rows]
+        where, values = (torch.from_numpy(padded(part, filler)) for part, filler in ((places, 0), (tags, -1)))
+        return Samples(PaddedIds.of([self.texts[row] for row in rows]), AtTokens(values, where))
+
+
+class TaggedIds(WholeTexts[TaggedRows, AtTokens]):
+    """Sentences with the tags of their words."""
+
+    @staticmethod
+    def of(data: TaggedData, text: TextCodec, tags: TagCodec) -> "TaggedIds":
+        """Words to ids and tags to numbers."""
+        train, held_out = (
+            tagged_ids(text, tags, [one.words for one in side], [one.tags for one in side])
+            for side in (data.train, data.held_out)
+        )
+        return TaggedIds(data, text, train, held_out)
+
+    @property
+    def texts(self) -> Sequence[np.ndarray]:
+        return self.train.texts
+
+    def framed(self, side: TaggedRows, context: int) -> TaggedRows:
+        return framed(side, self.codec, context)
+
+
+def tagged_ids(
+    text: TextCodec, codec: TagCodec, words: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]
+) -> TaggedRows:
+    """Words as ids without marks, with the numbers of their tags."""
+    found = text.tokenizer.encode_words(words)
+    return TaggedRows([ids for ids, _ in found], [starts for _, starts in found], codec.encode(tags))
+
+
+def framed(side: TaggedRows, codec: TextCodec, context: int) -> TaggedRows:
+    """Sentences between their marks, cut to a model's context; words that do not fit have no place."""
+    found = frame_word_ids(codec.tokenizer, list(zip(side.texts, side.places, strict=True)), context)
+    return TaggedRows(found.rows, found.places, side.tags)

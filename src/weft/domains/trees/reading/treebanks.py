@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from weft.domains.trees.reading.notation import COMMENTS, EXAMPLE, BracketReader, read_tree
+from weft.domains.trees.reading.notation import COMMENTS, EXAMPLE, BracketReader
 from weft.domains.trees.reading.tree import Tree, leaves, normal, sentence, walk
 from weft.errors import DataError
 from weft.files import foreign
@@ -19,8 +19,6 @@ from weft.files.finding import ending, find
 from weft.files.foreign_text import is_newick
 from weft.files.gather import ReadFile
 from weft.files.survey import NO, Judgement, Survey, Surveyed
-
-__all__ = ["Treebank", "is_bracketed", "judge", "read_tree", "read_trees"]
 
 ENDINGS = (*TREES, ".txt")
 FIRST = 3  # trees that are read to tell them from other text

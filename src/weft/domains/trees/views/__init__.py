@@ -2,5 +2,4 @@
 
 looking  a look at one sentence by a run
 tree     the tree, and below its words what was read for each part
-crown    a tree drawn above the columns of a matrix
 """

@@ -8,15 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from weft.batches.samples import PaddedIds
-from weft.domains.pairs.views.translation import readings_of, seq2seq_readers
+from weft.domains.pairs.views import readings_of, seq2seq_readers
 from weft.domains.pairs.writing import TextWriter
 from weft.domains.texts.views.reading import text_reading
-from weft.domains.trees.codec.symbols import SymbolCodec
-from weft.domains.trees.encoded.linearised import parse_linear
-from weft.domains.trees.encoded.symbols import apart, from_symbols
+from weft.domains.trees.codec import SymbolCodec
+from weft.domains.trees.encoded import apart, from_symbols, parse_linear
 from weft.domains.trees.gap_tagging import GapTagger
+from weft.domains.trees.reading.notation import read_tree
 from weft.domains.trees.reading.tree import TAG, Tree, normal, walk, words
-from weft.domains.trees.reading.treebanks import read_tree
 from weft.domains.trees.tree_writing import TreeWriter
 from weft.domains.trees.views.tree import LookAtTree, TreeView
 from weft.errors import DataError, WeftError

@@ -1,10 +1,14 @@
-"""TargetCodec: what a decoder writes, texts or symbols. Knows what a writer asks for, not what is written."""
+"""TargetCodec: what a decoder writes, texts or symbols. Knows what a writer asks for; refuses to know what is written.
 
-from collections.abc import Iterable
-from typing import Protocol, runtime_checkable
+`ChosenLanguages`: those of a translation, where a model knows several and a user names two of them.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from weft.config import Config
 from weft.domains.texts.codec.text import TextMarks
 
 
@@ -38,3 +42,15 @@ class TargetCodec(Protocol):
     def in_words(self) -> str:
         """The vocabulary for people."""
         ...
+
+
+class ChosenLanguages(Config):
+    """The languages to translate between; None is the model's usual one."""
+
+    source_language: str | None = None
+    target_language: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        "source_language": "language of the input, where the model knows several: en, English or the model's own code",
+        "target_language": "language to translate into, where the model knows several: de, German or the model's code",
+    }

@@ -1,15 +1,19 @@
-"""Pictures to learn from and pictures held out: with a class or a number each, or without."""
+"""Pictures to learn from and pictures held out: with a class or a number each, or without.
 
-from collections.abc import Sequence
+The split is a pure function of their contents and labels.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any, final
 
 from weft.batches.order import key
-from weft.domains.pictures.dataset.facts import contact_sheet_of, pictures_in_numbers
-from weft.domains.pictures.dataset.split import split_album
 from weft.domains.pictures.reading import recognising
 from weft.domains.pictures.reading.album import Album, FoundPictures
+from weft.domains.pictures.reading.copies import copied
 from weft.domains.pictures.reading.trying import OF_CLASSES, read_images
 from weft.domains.pictures.sample import digits
 from weft.domains.pictures.settings import PictureLabelTraining, PictureTraining
@@ -17,10 +21,50 @@ from weft.errors import DataError, listed
 from weft.files.columns import number
 from weft.files.dataset import Count, Dataset, Reader
 from weft.files.decoding import shown
+from weft.files.held_out import SHARE, held_digests
 from weft.files.known_roles import LABEL, PICTURE
 from weft.files.labels import Kind
 from weft.files.pictures.locations import FilePlace
 from weft.files.survey import Judgement, Survey
+
+
+def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tuple[Album, Album, str]:
+    """Hold out about a share of every class, those whose content has the lowest SHA-256; also the rule in words.
+
+    Labels matter only where shares are to be `even`. Identical pictures fall on the same side, and so do copies:
+    saved again in another format, turned or mirrored. Of each class with two different pictures at least one is held
+    out, and at least one stays.
+    """
+    labels = album.labels if even else None
+    keys = _keys(album)
+    held = set(held_digests(keys, share, what="pictures", groups=labels))
+    sides: tuple[list[int], list[int]] = ([], [])
+    for index, one in enumerate(keys):
+        sides[one in held].append(index)
+    each = "of each class " if labels else ""
+    rule = (
+        f"{len(sides[1]):,} of {len(album):,} pictures: about {share:.0%} {each}are held out, those whose content has "
+        "the lowest SHA-256, so that identical, re-encoded and turned pictures fall on the same side"
+    )
+    return album.take(sides[0]), album.take(sides[1]), rule
+
+
+def _keys(album: Album) -> list[bytes]:
+    """What each picture is dealt out by: its digest, or the lowest of its copies'.
+
+    Where all pictures of a class are copies of one, their own digests decide: else none could be held out.
+    """
+    lowest: defaultdict[int, bytes] = defaultdict(lambda: b"\xff" * 33)
+    first = copied([picture.thumbnail for picture in album.pictures], album.labels)
+    for group, digest in zip(first, album.digests, strict=True):
+        lowest[group] = min(lowest[group], digest)
+    keys, labels = [lowest[group] for group in first], album.labels or ("",) * len(album)
+    different = {
+        label: len({key for key, own in zip(keys, labels, strict=True) if own == label}) for label in set(labels)
+    }
+    alone = [different[label] == 1 for label in labels]
+    return [digest if own else key for digest, key, own in zip(album.digests, keys, alone, strict=True)]
+
 
 SET_APART = "the part of the data that is set apart in it"
 SCENES = "weft's scenes"
@@ -159,3 +203,43 @@ def _same_classes(train: Album, held: Album, rule: str) -> None:
     if unknown:
         problem = f"held out are pictures of {listed(unknown)}, of which there are none to train on"
         raise DataError(problem, where=rule, fix="give both the same class names")
+
+
+ON_SHEET = 40  # pictures on a contact sheet
+SHEET_SIDE = 128  # pixels of the shorter side of a picture on a sheet
+
+
+def pictures_in_numbers(album: Album) -> dict[str, Any]:
+    """How many pictures there are, of which sizes and kinds."""
+    sizes = []
+    for picture in album.pictures:
+        if picture.kept is not None:
+            height, width = (round(side * picture.kept.span) for side in picture.kept.pixels.shape[:2])
+            sizes.append((height * width, width, height))
+    grey = sum(p.kept is not None and p.kept.pixels.shape[2] == 1 for p in album.pictures)
+    classes = Counter(album.labels or ())
+    found: dict[str, Any] = {
+        "count": len(album),
+        "kinds": dict(Counter(Path(n).suffix.lower() or "no ending" for n in album.names)),
+    }
+    if sizes:
+        sizes.sort()
+        pick: Mapping[str, tuple[int, int, int]] = {
+            "smallest": sizes[0], "typical": sizes[len(sizes) // 2], "largest": sizes[-1]
+        }  # fmt: skip
+        found["sizes"] = {name: f"{width} x {height}" for name, (_, width, height) in pick.items()}
+        found["grey"] = grey
+    if 0 < len(classes) <= len(album) / 2:
+        found["classes"] = dict(classes.most_common())
+        found["typical_class"] = round(median(classes.values()))
+    return found
+
+
+def contact_sheet_of(album: Album, title: str, format: str) -> bytes:
+    """A sheet of pictures spread evenly over an album, each with its name and its class."""
+    from weft.inspect.sheets import contact_sheet
+
+    some = [len(album) * k // min(ON_SHEET, len(album)) for k in range(min(ON_SHEET, len(album)))]
+    pixels = [album.read(k, SHEET_SIDE).pixels for k in some]
+    names = [" ".join(filter(None, [Path(album.names[k]).name, album.pictures[k].label])) for k in some]
+    return contact_sheet(pixels, names, title=f"{title}: {len(some)} of {len(album):,} pictures", format=format)  # type: ignore[arg-type]

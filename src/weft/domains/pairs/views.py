@@ -12,7 +12,7 @@ from weft.batches.samples import PaddedIds
 from weft.config import Config
 from weft.core.memories import Prefix
 from weft.core.recording import Reading, record
-from weft.domains.pairs.codec.languages import ChosenLanguages
+from weft.domains.pairs.codec import ChosenLanguages
 from weft.domains.texts.codec.text import TextMarks
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import ROWS, Alignment, most_read, piece_labels, piece_spans, weights_of
