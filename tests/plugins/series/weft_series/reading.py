@@ -2,8 +2,9 @@
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -16,7 +17,7 @@ from weft.files.finding import find
 from weft.files.known_roles import LABEL
 from weft.files.labelled import LabelledData
 from weft.files.survey import NO, Judgement, Survey, weakest
-from weft.files.tables import Item, Table, open_table
+from weft.files.tables import Row, Table, open_table
 from weft_series.cards import SeriesTraining
 
 
@@ -66,25 +67,18 @@ def read_series(sources: Sequence[str], bad: BadRows) -> list[Series]:
     for path in find(sources, (".csv", ".tsv")).paths if sources else ():
         table = open_table(path, [LABEL])
         (place,) = table.choose([LABEL], [None], fix="name the column of the labels: label").places
-        for item in table.rows():
-            try:
-                found += _series(table, item, place)
-            except DataError as error:
-                bad.take(error)
+        found += bad.without(table.each(partial(_series, table, place)))
     bad.check(len(found))
     return found
 
 
-def _series(table: Table, item: Item, place: int) -> Iterator[Series]:
-    """The series of a row: none where it is blank. One that is shorter than others ends with empty cells."""
-    if isinstance(item, DataError):
-        raise item
-    where, cells = table.where(item.line), list(item.cells)
-    if cells:
-        label = cells.pop(place).strip()
-        if not label:
-            raise DataError("a series without a label", where=where, fix="give it one, or delete the row")
-        yield Series(numbers_in(",".join(cells).rstrip(", "), where), label, where)
+def _series(table: Table, place: int, row: Row) -> Series:
+    """The series of a row. One that is shorter than others ends with empty cells."""
+    where, cells = table.where(row.line), list(row.cells)
+    label = cells.pop(place).strip()
+    if not label:
+        raise DataError("a series without a label", where=where, fix="give it one, or delete the row")
+    return Series(numbers_in(",".join(cells).rstrip(", "), where), label, where)
 
 
 def numbers_in(text: str, where: str = "") -> np.ndarray:
