@@ -151,10 +151,10 @@ def test_a_folder_of_documents_names_their_format(tmp_path: Path):
 
 
 def test_every_command_can_be_written_for_a_file():
-    for ending, known in foreign.ENDINGS.items():
+    for ending, known in foreign.known_by("endings").items():
         remedy = known.remedy(Path(f"a b{ending}"), f"a b{ending}")
         assert "{file}" not in remedy and "{stem}" not in remedy
-        assert f"'a b{ending}'" in remedy or "leave" in remedy or known is foreign.WEIGHTS
+        assert f"'a b{ending}'" in remedy or "leave" in remedy or known is foreign.formats()["weights"]
 
 
 def test_pictures_of_phones_are_read(tmp_path: Path):

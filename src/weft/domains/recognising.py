@@ -141,9 +141,8 @@ def _broken_table(source: Surveyed) -> DataError | None:
         return None
     try:
         table = open_table(source.path, ALL)
-        for item in table.rows() if not table.columns else ():
-            if isinstance(item, DataError):
-                return item
+        if not table.columns and (fault := next(table.faults(), None)) is not None:
+            return fault
     except DataError as error:
         return error
     return None if table.columns else DataError("a table without rows", where=shown(source.path), fix="name other data")
@@ -158,7 +157,7 @@ def refusal(source: Surveyed) -> DataError | None:
                 known = foreign.by_content(source.path, file.read(2**16)) or foreign.by_ending(source.path)
         except (DataError, OSError):
             return None
-        if known is None or known is foreign.NOTEBOOK:
+        if known is None or known is foreign.formats()["notebook"]:
             return _text_refusal(source, known, name)
         if source.kind == "archive":
             fix = f"unpack it and name the folder: {known.remedy(source.path, name).removeprefix('convert it: ')}"

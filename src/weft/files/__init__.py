@@ -4,6 +4,7 @@ What is in them:
 survey         what the named sources are: made once, asked by every reader
 dataset        Dataset (rows to train on, rows held out, fingerprint) and Reader (makes one from files)
 held_out       the one rule by which rows are held out
+gather         rows out of people's files: found, read one by one, bad ones named and counted
 bad_rows       rows that cannot be used: refused, or left out and counted, up to a bound
 labelled       LabelledData: rows with a label each, split by their contents
 labels         whether labels are classes or numbers, and their order
@@ -15,7 +16,8 @@ endings        endings that hold one kind of data and nothing else
 ways           what may be opened and how text is decoded, as the user asks
 bounds         links and paths that lead out of the named folders are not followed
 decoding       files of text, in any encoding or wrapping
-foreign        formats that are not read, each with a command that converts it; foreign_text those that are text
+foreign        formats that are not read, each with a command that converts it, as
+               foreign.toml says; foreign_text those that are text
 writing        what is made for a user, as a file or a zarr store, whole or not at all
 
 Kinds of files:
@@ -31,6 +33,5 @@ documents      .txt, .srt and .po to translate, put together again byte for byte
 po             Gettext's syntax
 mailboxes      mails as texts
 grid_formats   which files hold fields
-writing        what is made for a user, written where the user says
 pictures       pictures in files and archives
 """

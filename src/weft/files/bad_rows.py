@@ -5,16 +5,21 @@ may be bad, since a bad row there often means that columns are shifted; of pictu
 one, since collections of files are rarely without a broken one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 from weft.errors import ConfigError, DataError
 
 LISTED = 100  # bad rows that are recorded one by one
+PLACES = 5  # gaps of one kind whose places are listed
 NAMED = 10  # bad pictures named in an error
 SHARE = 0.01  # of pictures that may be bad, by default
 
+T = TypeVar("T")
 Skip = int | float | None
 Reasons = list[tuple[str, str]]  # (where, what is wrong)
 
@@ -37,6 +42,25 @@ def check_skip(skip: Skip, unit: str = "rows") -> None:
         raise ConfigError(f"expected a number of {unit} or a share from 0.0 to 1.0, found {skip}", where="skip")
 
 
+class Gap(DataError):
+    """A cell left empty, which is no fault where nobody set a bound."""
+
+    def __init__(self, missing: str, where: str):
+        super().__init__(f"a row without a {missing}", where=where, fix="fill it in, or delete the row")
+        self.missing = missing
+
+
+@dataclass
+class Gaps:
+    """How often something was missing, and where the first few times."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{self.count:,} ({'; '.join(self.first)}{'; …' if self.count > len(self.first) else ''})"
+
+
 class BadRows:
     """The bad rows of tables so far. The first one is raised where none may be skipped."""
 
@@ -44,17 +68,29 @@ class BadRows:
         check_skip(skip)
         self.skip, self.count = skip, 0
         self.first: list[DataError] = []
+        self.gaps: defaultdict[str, Gaps] = defaultdict(Gaps)  # by what is missing
 
-    def take(self, error: DataError, *, gap: bool = False) -> None:
-        """Count a bad row, or raise where no more may be skipped. A `gap`, an empty cell, is none without a bound."""
+    def take(self, error: DataError) -> None:
+        """Count a bad row, or raise where no more may be skipped."""
         self.count += 1
-        if self.skip is None and not gap:
+        if isinstance(error, Gap):
+            self.gaps[error.missing].count += 1
+            self.gaps[error.missing].first += [error.where] * (len(self.gaps[error.missing].first) < PLACES)
+        elif self.skip is None:
             fix = f"{error.fix}; or leave out up to 100 bad rows: --set skip=100"
             raise DataError(error.problem, where=error.where, fix=fix)
         if len(self.first) < _listed.get():
             self.first.append(error)
         if isinstance(self.skip, int) and self.count > self.skip:
             raise self._too_many(f"{self.count} so far, allowed: {self.skip}")
+
+    def without(self, rows: Iterable[T | DataError]) -> Iterator[T]:
+        """The rows that can be used; the others are counted."""
+        for row in rows:
+            if isinstance(row, DataError):
+                self.take(row)
+            else:
+                yield row
 
     def check(self, good: int) -> None:
         """Refuse the data where too large a share of its rows was bad."""

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -43,6 +43,12 @@ def number(text: str) -> float | None:
 def plain(name: str) -> str:
     """A column's name as it is compared."""
     return re.sub(r"[\s-]+", "_", name.strip().casefold())
+
+
+def first_named(names: Iterable[str | None], wanted: Iterable[str]) -> str | None:
+    """The name of a column that is the earliest of some wanted ones, as names are compared."""
+    known = {plain(name): name for name in reversed(list(names)) if name}
+    return next((known[name] for name in wanted if name in known), None)
 
 
 @dataclass(frozen=True)

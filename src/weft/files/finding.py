@@ -58,6 +58,21 @@ def missing(path: Path) -> DataError:
     return DataError("no such file or folder", where=shown(path), fix=fix)
 
 
+def matching(pattern: Path) -> tuple[Path, list[Path]]:
+    """The folder below which a glob pattern looks, and what it matches there, by name.
+
+    `**` does not follow links, so a loop of links cannot trap it.
+    """
+    fixed = next((i for i, part in enumerate(pattern.parts) if is_pattern(part)), None)
+    if fixed is None:
+        raise missing(pattern)
+    root = Path(*pattern.parts[:fixed])
+    try:
+        return root, sorted(root.glob("/".join(pattern.parts[fixed:])))
+    except (ValueError, OSError) as error:
+        raise DataError(f"not a usable pattern: {error}", where=shown(pattern)) from None
+
+
 def find(
     sources: Sequence[str | Path], endings: tuple[str, ...], *, text: bool = True, others: bool = False
 ) -> FoundFiles:
@@ -113,16 +128,8 @@ class _Search:
             self.take(path)
 
     def pattern(self, path: Path) -> None:
-        """What a glob pattern matches. `**` does not follow links, so a loop of links cannot trap it."""
-        fixed = next((i for i, part in enumerate(path.parts) if is_pattern(part)), None)
-        if fixed is None:
-            raise missing(path)
-        root = Path(*path.parts[:fixed])
-        try:
-            matches = sorted(root.glob("/".join(path.parts[fixed:])))
-        except (ValueError, OSError) as error:
-            raise DataError(f"not a usable pattern: {error}", where=shown(path)) from None
-        self.several(path, root, matches)
+        """What a glob pattern matches."""
+        self.several(path, *matching(path))
 
     def several(self, source: Path, root: Path, starts: list[Path]) -> None:
         """Walk from starting points at or below a root; at least one file must come of it."""

@@ -14,6 +14,7 @@ SHARE = 0.1  # of the data that is held out, by default
 
 T = TypeVar("T")
 H = TypeVar("H")
+R = TypeVar("R")
 
 
 class Split(NamedTuple, Generic[T, H]):

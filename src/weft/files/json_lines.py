@@ -1,12 +1,13 @@
 """Numbered lines, and lines of strict JSON. Knows objects and strings; refuses to know what the fields are for."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError
 from weft.files.decoding import read_text, shown
+from weft.files.gather import tried
 
 MAX_LINE = 64 * 2**20  # characters of one line, which is held in memory
 
@@ -26,16 +27,30 @@ def numbered(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str
         yield number, tail
 
 
-def read_object(line: str, *, where: str, fix: str) -> dict[str, Any]:
-    """The object on a line of JSON: no repeated keys, no NaN."""
+def objects_on(
+    lines: Iterable[tuple[int, str]], path: Path, fix: str
+) -> Iterator[tuple[int, dict[str, Any]] | DataError]:
+    """The object on each line that is not blank, with the line's number, or what is wrong with it."""
+    filled = ((number, line) for number, line in lines if line.strip())
+    return tried(filled, lambda one: (one[0], read_object(one[1], where=f"{shown(path)}, line {one[0]}", fix=fix)))
+
+
+def parsed(text: str, *, where: str, fix: str, numbered_lines: bool = False) -> Any:
+    """The value that a text of JSON is: no repeated keys, no NaN."""
     try:
-        data = json.loads(line, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
+        return json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except RecursionError:
         raise DataError("nested too deeply", where=where, fix=fix) from None
     except json.JSONDecodeError as error:
-        raise DataError(f"not valid JSON at column {error.colno}: {error.msg}", where=where, fix=fix) from None
+        there = f"{where}, line {error.lineno}" if numbered_lines else where
+        raise DataError(f"not valid JSON at column {error.colno}: {error.msg}", where=there, fix=fix) from None
     except ValueError as error:
         raise DataError(f"not valid JSON: {error}", where=where, fix=fix) from None
+
+
+def read_object(line: str, *, where: str, fix: str) -> dict[str, Any]:
+    """The object on a line of JSON: no repeated keys, no NaN."""
+    data = parsed(line, where=where, fix=fix)
     if not isinstance(data, dict):
         raise DataError(f"expected an object, found {kind(data)}", where=where, fix=fix)
     return data

@@ -10,7 +10,7 @@ from typing import Any
 from weft.errors import DataError
 from weft.files.decoding import read_text, shown
 from weft.files.finding import ending
-from weft.files.json_lines import kind, refuse_constant, unique_keys
+from weft.files.json_lines import kind, parsed, refuse_constant, unique_keys
 from weft.files.tables import LOOK, Item, Row, Table, columns_of_objects
 
 ENDINGS = (".json",)
@@ -109,15 +109,7 @@ def read_json(path: Path) -> Any:
             raise DataError(f"more than {LARGEST:,} characters", where=shown(path), fix="split it into several files")
         pieces.append(piece)
     fix = "copy or download it again, or correct it at this place"
-    try:
-        return json.loads("".join(pieces), object_pairs_hook=unique_keys, parse_constant=refuse_constant)
-    except RecursionError:
-        raise DataError("nested too deeply", where=shown(path), fix=fix) from None
-    except json.JSONDecodeError as error:
-        where = f"{shown(path)}, line {error.lineno}"
-        raise DataError(f"not valid JSON at column {error.colno}: {error.msg}", where=where, fix=fix) from None
-    except ValueError as error:
-        raise DataError(f"not valid JSON: {error}", where=shown(path), fix=fix) from None
+    return parsed("".join(pieces), where=shown(path), fix=fix, numbered_lines=True)
 
 
 def object_table(path: Path, key: str | None, objects: str) -> Table:
@@ -127,8 +119,8 @@ def object_table(path: Path, key: str | None, objects: str) -> Table:
     """
     data = read_json(path)
     items: list[Item] = []
-    for number, (_, one) in enumerate(objects_in({"": data} if key is None else data, key or "", path, objects), 1):
-        items.append(Row(number, one) if isinstance(one, dict) else one)
+    for number, one in enumerate(objects_in({"": data} if key is None else data, key or "", path, objects), 1):
+        items.append(one if isinstance(one, DataError) else Row(number, one[1]))
     return _table(path, items, objects)
 
 
@@ -138,8 +130,8 @@ def _table(path: Path, items: list[Item], objects: str) -> Table:
     return Table(path, columns, 1, False, None, objects, items=iter(items), unit="object")
 
 
-def objects_in(data: Any, key: str, path: Path, fix: str) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
-    """The objects in a list that an object holds, each with its place: annotations[7]; or what is wrong with one."""
+def objects_in(data: Any, key: str, path: Path, fix: str) -> Iterator[tuple[str, dict[str, Any]] | DataError]:
+    """The objects in a list that an object holds, each with where it stands: annotations[7]; or what is wrong with one."""
     found = data.get(key) if isinstance(data, dict) else None
     if not isinstance(found, list):
         problem = f'no list "{key}" in it' if isinstance(data, dict) else f"expected an object, found {kind(data)}"
@@ -147,4 +139,4 @@ def objects_in(data: Any, key: str, path: Path, fix: str) -> Iterator[tuple[str,
     for number, one in enumerate(found):
         at = f"{key}[{number}]"
         wrong = DataError(f"expected an object, found {kind(one)}", where=f"{shown(path)}, {at}", fix=fix)
-        yield at, one if isinstance(one, dict) else wrong
+        yield (at, one) if isinstance(one, dict) else wrong

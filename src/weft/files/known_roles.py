@@ -137,7 +137,7 @@ def _answers(names: Sequence[str | None]) -> list[int]:
 
 QUESTION = known_as("question", QUESTION_NAMES, _questions)
 ANSWER = Role("answer", _answers, lambda columns: [], lambda name: "answer" if _answers([name]) else None)
-KIND = known_as("kind", KIND_NAMES, lambda columns: [])
+KIND = known_as("kind", KIND_NAMES)
 ASKED = (PICTURE, QUESTION, ANSWER, KIND)
 
 # Places
@@ -149,9 +149,9 @@ def _only_other(columns: Sequence[Column]) -> list[int]:
     return [filled[0].place] if len(filled) == 1 else []
 
 
-LAT = known_as("latitude", LAT_NAMES, lambda columns: [])
-LON = known_as("longitude", LON_NAMES, lambda columns: [])
-TIME = known_as("time", TIME_NAMES, lambda columns: [])
+LAT = known_as("latitude", LAT_NAMES)
+LON = known_as("longitude", LON_NAMES)
+TIME = known_as("time", TIME_NAMES)
 VALUE = known_as("value", VALUE_NAMES, _only_other, last=True)
 PLACED = (LAT, LON, VALUE)
 

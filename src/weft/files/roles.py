@@ -35,10 +35,15 @@ class Role:
     last: bool = False
 
 
+def known_by_name_alone(columns: Sequence[Column]) -> list[int]:
+    """The columns that can be nothing else, of a role that only a name tells: none."""
+    return []
+
+
 def known_as(
     role: str,
     names: Sequence[str],
-    by_content: Callable[[Sequence[Column]], list[int]],
+    by_content: Callable[[Sequence[Column]], list[int]] = known_by_name_alone,
     *,
     ends: tuple[str, ...] = (),
     last: bool = False,

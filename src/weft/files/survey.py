@@ -17,7 +17,7 @@ from weft.errors import DataError
 from weft.files.bounds import link_leads_out
 from weft.files.decoding import CHUNK, read_text, shown
 from weft.files.decoding import kind as kind_of
-from weft.files.finding import ending, is_pattern, is_run, missing
+from weft.files.finding import ending, is_pattern, is_run, matching, missing
 from weft.files.foreign import Foreign
 from weft.files.foreign_text import known_objects
 from weft.files.grid_formats import is_store
@@ -55,6 +55,11 @@ class Judgement:
 NO = Judgement("no")
 
 
+def sure_if(is_so: bool, why: str) -> Judgement:
+    """Sure where something is so, else no."""
+    return Judgement("sure", why) if is_so else NO
+
+
 class Surveyed:
     """One source: what it is, the files it stands for, and what the first of them hold. Looked at when asked, once."""
 
@@ -88,10 +93,9 @@ class Surveyed:
             return (self.path,)
         starts: Iterable[Path] = [self.path] if self.kind == "folder" else []
         if self.kind == "pattern":
-            fixed = next(i for i, part in enumerate(self.path.parts) if is_pattern(part))
             try:
-                starts = sorted(Path(*self.path.parts[:fixed]).glob("/".join(self.path.parts[fixed:])))
-            except (ValueError, OSError):
+                _, starts = matching(self.path)
+            except DataError:
                 return ()  # the reader raises the error
         return tuple(islice((file for start in starts for file in _below(start)), FILES))
 

@@ -7,17 +7,18 @@ whole. A .json file is a table where it is a list of objects. Files of text may 
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from weft.errors import DataError
 from weft.files.columns import NEARLY_ALL, Column, columns_of
 from weft.files.decoding import shown
 from weft.files.finding import ending
-from weft.files.json_lines import numbered, read_object, read_string
+from weft.files.gather import tried
+from weft.files.json_lines import numbered, objects_on, read_string
 from weft.files.roles import Choice, Role, choose, has_column, is_header, names_columns
 from weft.files.workbooks import PARQUET, WORKBOOK, parquet_rows, workbook_rows
 
@@ -37,6 +38,7 @@ class Row(NamedTuple):
 
 
 Item = Row | DataError
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,7 @@ class Table:
 
     def choose(self, roles: Sequence[Role], asked: Sequence[str | None], *, fix: str, strict: bool = True) -> Choice:
         """The column of each role. Without `strict`, a name in `asked` that no column has is ignored."""
-        wanted = [name if strict or has_column(self.columns, name) else None for name in asked]
-        return choose(self.columns, roles, wanted, where=self.where(self.line), fix=fix)
+        return choose(self.columns, roles, self.wanted(asked, strict), where=self.where(self.line), fix=fix)
 
     def rows(self) -> Iterator[Item]:
         """All rows, once. One with another number of columns is an error, not raised; blank ones are empty."""
@@ -90,6 +91,33 @@ class Table:
                 )
                 seen = "" if self.header else f": {excerpt(' | '.join(item.cells))}"
                 yield DataError(problem + seen, where=self.where(item.line), fix=SHIFTED)
+
+    def each(self, read: Callable[[Row], T | None], *, even: bool = True) -> Iterator[T | DataError]:
+        """What each row becomes that is not blank, or what is wrong with it; `even` rows have the columns of the first.
+
+        A row has all its cells, whatever columns are taken from it, and its number. Of a table without columns nothing
+        can be read, and only what is wrong with its rows comes.
+        """
+        items = self.rows() if even else self.items
+        filled = (item for item in items if isinstance(item, DataError) or (item.cells != [] and self.columns))
+        return tried(filled, read)
+
+    def faults(self) -> Iterator[DataError]:
+        """What is wrong with rows of which none can be read."""
+        return (item for item in self.rows() if isinstance(item, DataError))
+
+    def wanted(self, asked: Sequence[str | None], strict: bool) -> list[str | None]:
+        """The columns that are asked for. Those asked for of other data (not `strict`) count where a column has the name."""
+        return [name if strict or has_column(self.columns, name) else None for name in asked]
+
+    def title(self, place: int) -> str:
+        """What to call a column in a report: by its name, else by its number."""
+        return (self.names[place] or f"column {place + 1}").strip()
+
+    def record(self, row: Row) -> dict[str, str]:
+        """All cells of a row as text, by the names of their columns, or their numbers where nobody named them."""
+        names = (name or f"column {place + 1}" for place, name in enumerate(self.names))
+        return {name: as_cell(self.value(row, place)).strip() for place, name in enumerate(names)}
 
     def text(self, row: Row, place: int) -> str:
         """The text in a column of a row; in .jsonl anything but a string is refused."""
@@ -179,24 +207,15 @@ def _items(path: Path, kind: str | None, separator: str | None, objects: str) ->
         return (Row(number, cells) for number, cells in workbook_rows(path))
     if kind == PARQUET:
         return (_unwrapped(number, cells) for number, cells in parquet_rows(path))
-    return _objects(path, objects) if separator is None else _cells(path, separator)
+    if separator is None:
+        return tried(objects_on(numbered(path), path, objects), lambda one: _unwrapped(*one))
+    return _cells(path, separator)
 
 
 def _unwrapped(number: int, data: dict[str, Any]) -> Row:
     """A row of an object; the object in its field "translation" stands for the whole."""
     inner = data.get("translation")
     return Row(number, inner if isinstance(inner, dict) else data)
-
-
-def _objects(path: Path, fix: str) -> Iterator[Item]:
-    for number, line in numbered(path):
-        if line and not line.isspace():
-            try:
-                data = read_object(line, where=f"{shown(path)}, line {number}", fix=fix)
-            except DataError as error:
-                yield error
-            else:
-                yield _unwrapped(number, data)
 
 
 def _cells(path: Path, separator: str) -> Iterator[Row]:

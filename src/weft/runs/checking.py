@@ -17,7 +17,6 @@ from weft.files.dataset import Dataset, no_pictures
 from weft.files.known_roles import ALL
 from weft.files.survey import Survey
 from weft.files.tables import open_table
-from weft.files.ways import reading
 from weft.runs.check_facts import ColumnFacts, DataFacts, columns_of, facts_of, files_in_words, scripts_of
 from weft.runs.start import Asked, check_words
 from weft.tasks.card import Card
@@ -97,7 +96,7 @@ def check(
     if not sources:
         raise WeftError("no data named", where="weft check", fix="name files or folders")
     asked = Asked(sources, task, None, None, Budget(minutes=minutes), None, None, settings)
-    with reading(outside=asked.outside, encoding=asked.encoding), listing(MOST):
+    with asked.reading(), listing(MOST):
         return _checked(asked, Survey(sources), Progress(quiet=quiet), plan)
 
 

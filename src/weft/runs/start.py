@@ -15,8 +15,7 @@ from weft.config import field_types
 from weft.domains.recognising import recognise
 from weft.domains.registry import card_named, card_of
 from weft.errors import ConfigError, WeftError, nearest, nearest_setting
-from weft.files.bounds import is_true
-from weft.files.ways import reading
+from weft.files.ways import read_options, reading
 from weft.requirements import check_requirements
 from weft.runs.finding import require_run
 from weft.storage.disk import shown
@@ -50,15 +49,9 @@ class Asked:
         """The settings that are not of parts of the model."""
         return {name: value for name, value in self.settings.items() if not name.startswith("model.")}
 
-    @property
-    def outside(self) -> bool:
-        """Whether links and paths may lead out of the data's folders; asked before the task is known."""
-        return is_true(self.settings.get("outside"))
-
-    @property
-    def encoding(self) -> str | None:
-        """The encoding of the files of text, where it is named."""
-        return self.settings.get("encoding")
+    def reading(self) -> AbstractContextManager[None]:
+        """A block in which files are read as the user says; asked for before the task is known."""
+        return reading(**read_options(dict(self.settings)))
 
 
 def train(
@@ -117,10 +110,10 @@ def _begin(asked: Asked, place: RunFolder | None, progress: Progress, stop: Stop
     if asked.origin is not None:
         require_run(asked.origin)
         return _training().train_from(asked, place, progress, stop)
-    with reading(outside=asked.outside, encoding=asked.encoding):
+    with asked.reading():
         card, why = choose(asked, None)
         check_words(card, asked)
-        settings = with_settings(card.training(), asked.training_settings)
+        settings = reading_settings(card, asked)
         if getattr(settings, "decoder", None) is not None:
             require_run(asked.settings["decoder"])
         data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
@@ -189,7 +182,8 @@ def check_again(card: Card, config: Mapping[str, Any], asked: Asked) -> None:
             raise ConfigError(problem, where="--resume", fix="leave it out, or start a new run")
 
 
-def reading_settings(card: Card, asked: Asked, kept: Mapping[str, Any]) -> SizedTraining:
+def reading_settings(card: Card, asked: Asked, kept: Mapping[str, Any] = {}) -> SizedTraining:
     """The settings that decide how data is read; `kept` are those of the run to start from."""
+    said = asked.training_settings
     known = {name: value for name, value in kept.items() if name in field_types(card.training)}
-    return with_settings(card.training(**known), asked.training_settings)
+    return with_settings(card.training(**known), said)

@@ -59,7 +59,8 @@ def train_new(
     """A new run on data that was read; `why` says why the task was taken."""
     device = pick_device()
     with torch.random.fork_rng(devices=[]), World.join(device) as world:
-        made = plan(card.task, _request(asked, card, device, origin, progress), data)
+        request = _request(asked, card, device, origin, progress)
+        made = plan(card.task, request, data)
         taken = {"because": f"weft found {why} (for another task: --task NAME)"} if why else {}
         lines = {"task": f"{card.name}: {card.summary}", **taken, **made.lines}
         work, name = made.work.decided(device), stem(asked.sources, card.reader.sample)
@@ -71,12 +72,10 @@ def train_new(
 
 
 def _request(asked: Asked, card: Card, device: torch.device, origin: Loaded | None, progress: Progress) -> Request:
-    """What is asked of a task, checked against its recipe."""
+    """What is asked of a task, with the runs that it begins with."""
     request = Request(asked.sources, asked.model, asked.preset, asked.budget, asked.valid, asked.settings, device,
                       origin, progress=progress)  # fmt: skip
-    request = card.task.starting(_with_decoder(request, card))
-    card.task.recipe.check(request)
-    return request
+    return _with_decoder(request, card)
 
 
 def planned_lines(asked: Asked, card: Card, data: AnyData, progress: Progress) -> dict[str, str]:
@@ -90,13 +89,13 @@ def train_from(asked: Asked, place: RunFolder | None, progress: Progress, stop: 
     """A new run that starts from the weights of another."""
     origin = open_run(asked.origin or "")
     was = origin.config.get("task")
-    with reading(outside=asked.outside, encoding=asked.encoding):
+    with asked.reading():
         card, why = choose(asked, was)
     if was not in (card.name, *card.task.starts_from):
         raise WeftError(f"the run to start from is of the task {was}, not {card.name}", where="--from")
     kept = {name: origin.config["training"].get(name) for name in card.task.recipe.kept}
     settings = reading_settings(card, asked, {name: value for name, value in kept.items() if value is not None})
-    with reading(outside=asked.outside, encoding=asked.encoding):
+    with asked.reading():
         data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))
     progress.stop()
     return train_new(asked, card, data, why, place, progress, stop, origin)

@@ -50,7 +50,12 @@ class Plan:
 
 
 def plan(task: AnyTask, request: Request, data: AnyData, *, timing: bool = True) -> Plan:
-    """Decide everything that the user left open; with `timing`, the size by a few steps that are timed."""
+    """Decide everything that the user left open; with `timing`, the size by a few steps that are timed.
+
+    What the recipe of the task does not know is refused first.
+    """
+    request = task.starting(request)
+    task.recipe.check(request)
     origin = request.origin
     training = first_training(task.training, task.recipe, request, task.model_name(request))
     codecs = task.codecs(data, training, request.known)
@@ -89,12 +94,14 @@ def _work(task: AnyTask, draft: AnyDraft, before: Work | None = None) -> Work:
     start = _start(task, request, codecs, model)
     training = with_learned_parts(training, model, start or {})
     same = before is not None and (model, training) == (before.model, before.training)
+    objective = task.objective(encoded, codecs, training)
+    source = before.source if same and before else task.source(encoded, codecs, model, training)
     record = DataRecord.of(draft.data, request.sources, request.valid, encoded.amounts)
     sizing = draft.sizing.record()
     return Work(
         model=model,
-        objective=task.objective(encoded, codecs, training),
-        source=before.source if same and before else task.source(encoded, codecs, model, training),
+        objective=objective,
+        source=source,
         training=training,
         budget=draft.budget,
         record={

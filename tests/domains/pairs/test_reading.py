@@ -131,7 +131,7 @@ def test_every_format_gives_the_same_rows_however_it_was_saved(tmp_path: Path, n
             pairs = read_pairs([path])
             assert texts(pairs) == ROWS, path
             assert pairs.fingerprint == expected.fingerprint
-            assert [(file.path, file.pairs) for file in pairs.files] == [(path, len(ROWS))]
+            assert [(file.path, file.rows) for file in pairs.files] == [(path, len(ROWS))]
 
 
 def test_two_parallel_files_are_read_side_by_side(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_folder_is_read_whole_and_what_is_left_out_is_listed(tmp_path: Path) -
     write(tmp_path / "notes.txt", "not pairs")
     pairs = read_pairs(tmp_path)
     assert texts(pairs) == ROWS
-    assert [file.pairs for file in pairs.files] == [1, 2, 1]
+    assert [file.rows for file in pairs.files] == [1, 2, 1]
     assert {Path(name).name for name, _ in pairs.skipped} == {"notes.txt", "d.po.gz"}
 
 

@@ -45,7 +45,7 @@ def test_byte_order_marks_newlines_gzip_comments_and_names_do_not_change_the_fin
     apart = read_trees([write(tmp_path / "c" / "1.tree", CAT), write(tmp_path / "c" / "2.parse", DOG)])
     assert plain.trees == other.trees == apart.trees
     assert plain.fingerprint == other.fingerprint == apart.fingerprint
-    assert [file.trees for file in apart.files] == [1, 1]
+    assert [file.rows for file in apart.files] == [1, 1]
     assert other.notes == (f"{tmp_path / 'b.ptb.GZ'}: 3 lines of comments skipped",)
     changed = read_trees(write(tmp_path / "d.mrg", f"{CAT}\n{DOG.replace('dog', 'fox')}"))
     swapped = read_trees(write(tmp_path / "e.mrg", f"{DOG}\n{CAT}"))

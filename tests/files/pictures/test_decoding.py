@@ -268,6 +268,6 @@ def test_missing_places_are_scaled_with_the_picture():
 
 
 def test_reading_decodes_without_importing_pillow_first():
-    code = "import sys, weft.data.images; print('PIL' in sys.modules)"
+    code = "import sys, weft.files.pictures.decoding; print('PIL' in sys.modules)"
     done = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -1,7 +1,8 @@
 """Pictures with sentences about them, and with questions and answers: to learn from, and held out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, final
 
 from weft.domains.captions.reading import captions, questions
@@ -20,7 +21,7 @@ from weft.domains.pictures.dataset import (
     held_apart,
     name_of,
 )
-from weft.domains.pictures.reading.album import Album
+from weft.domains.pictures.reading.album import Album, FoundPictures
 from weft.files.dataset import Count, Reader
 from weft.files.known_roles import ASKED, CAPTIONED
 from weft.files.survey import Judgement, Survey
@@ -40,12 +41,16 @@ class CaptionedPictures(Reader[PictureData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: CaptionTraining, count: Count | None = None
     ) -> PictureData:
+        how = partial(read_captions, **columns_of(asked), skip=asked.allowed, progress=count)
+        return divided_pictures(how, sources, valid)
 
-        how: dict[str, Any] = {**columns_of(asked), "skip": asked.allowed, "progress": count}
-        found = read_captions(sources, **how) if sources else scenes()
-        given = None if valid is None else read_captions([valid], further=sources, **how)
-        data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)
-        return replace(data, still=not sources)
+
+def divided_pictures(read: Callable[..., FoundPictures], sources: Sequence[str], valid: str | None) -> PictureData:
+    """The pictures of some sources, or of the sample, with those held out; `read` finds what rows say of pictures."""
+    found = read(sources) if sources else scenes()
+    given = None if valid is None else read([valid], further=sources)
+    data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)
+    return replace(data, still=not sources)
 
 
 def columns_of(asked: CaptionTraining) -> dict[str, Any]:
@@ -67,14 +72,8 @@ class AskedPictures(Reader[PictureData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: AnswerTraining, count: Count | None = None
     ) -> PictureData:
-
-        columns, skip = _columns(asked, strict=True), asked.allowed
-        found = read_questions(sources, asked=columns, skip=skip, progress=count) if sources else scenes()
-        given = None
-        if valid is not None:
-            given = read_questions([valid], further=sources, asked=columns, skip=skip, progress=count)
-        data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)
-        return replace(data, still=not sources)
+        how = partial(read_questions, asked=_columns(asked, strict=True), skip=asked.allowed, progress=count)
+        return divided_pictures(how, sources, valid)
 
 
 def measured_questions(sources: Sequence[str], asked: AnswerTraining) -> Album:

@@ -5,7 +5,6 @@ all others hold captions. A row may hold several captions, and several rows may 
 """
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from weft.files.decoding import shown
 from weft.files.finding import ending
 from weft.files.json_lines import read_string
 from weft.files.known_roles import CAPTION, CAPTION_NAME, CAPTIONED, CLASS_NAMES, PICTURE
-from weft.files.roles import asked_column, has_column
+from weft.files.roles import asked_column
 from weft.files.survey import NO, Judgement
 from weft.files.tables import Row as Cells
 from weft.files.tables import Table, open_table
@@ -60,29 +59,24 @@ def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
     table = open_table(path, CAPTIONED, asked[:2], objects=OBJECT)
     picture, captions = _chosen(table, asked) if table.columns else (0, ())
     most = len(table.columns) if table.header or ending(path, (".csv",)) else None
-    for item in table.items:
-        if isinstance(item, DataError):
-            yield item
-        elif item.cells != []:
-            try:
-                fields = table.separator is None
-                texts = (_fields if fields else partial(_cells, most=most))(table, item, picture, captions)
-                yield captioned(f"line {item.line}", *texts, shown(path))
-            except DataError as error:
-                yield error
 
+    def read(item: Cells) -> Row:
+        texts = _fields(table, item, picture, captions) if table.separator is None else cells(item)
+        return captioned(f"line {item.line}", *texts, shown(path))
 
-def _cells(table: Table, item: Cells, picture: int, captions: Sequence[int] | None, most: int | None) -> Texts:
-    """The picture and the captions of a row, which may have fewer columns than others; None: all others."""
-    cells, where = list(item.cells), table.where(item.line)
-    if most is not None and len(cells) > most:
-        problem = f"{len(cells)} columns, expected {most} as in the first line"
-        fix = "put quotes around a caption that has a separator in it (.csv), or use tabs (.tsv)"
-        raise DataError(problem, where=where, fix=fix)
-    if len(cells) <= picture:
-        raise DataError(f"{len(cells)} columns, the picture is number {picture + 1}", where=where)
-    places = [place for place in range(len(cells)) if place != picture] if captions is None else captions
-    return cells[picture], [cells[place] for place in places if place < len(cells)]
+    def cells(item: Cells) -> Texts:
+        """The picture and the captions of a row, which may have fewer columns than others; None: all others."""
+        found, where = list(item.cells), table.where(item.line)
+        if most is not None and len(found) > most:
+            problem = f"{len(found)} columns, expected {most} as in the first line"
+            fix = "put quotes around a caption that has a separator in it (.csv), or use tabs (.tsv)"
+            raise DataError(problem, where=where, fix=fix)
+        if len(found) <= picture:
+            raise DataError(f"{len(found)} columns, the picture is number {picture + 1}", where=where)
+        places = [place for place in range(len(found)) if place != picture] if captions is None else captions
+        return found[picture], [found[place] for place in places if place < len(found)]
+
+    return table.each(read, even=False)
 
 
 def _fields(table: Table, item: Cells, picture: int, captions: Sequence[int] | None) -> Texts:
@@ -116,7 +110,7 @@ def _chosen(table: Table, asked: Asked) -> tuple[int, tuple[int, ...] | None]:
     Without names, all other columns hold captions (None), unless there are numbers among them.
     """
     columns, where = table.columns, table.where(table.line)
-    picture, caption = (name if asked.strict or has_column(columns, name) else None for name in asked[:2])
+    picture, caption = table.wanted(asked[:2], asked.strict)
     fix = SAY if asked.strict else HEADER
     if picture is not None:
         place: int | None = asked_column(columns, picture, where)

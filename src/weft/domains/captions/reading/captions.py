@@ -11,7 +11,7 @@ from weft.domains.captions.reading.caption_tables import Asked, judge_table, rea
 from weft.domains.captions.reading.coco import coco_rows, counted_rows, is_coco, is_counted, is_named_table
 from weft.domains.captions.reading.lookup import Shelves
 from weft.domains.captions.reading.rows import PictureRows, Row
-from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, sorted_out
+from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, judged, sorted_out
 from weft.domains.captions.reading.stems import in_place, is_text, stem_of
 from weft.domains.pictures.reading.album import FoundPictures
 from weft.domains.pictures.reading.folders import in_folder
@@ -90,11 +90,7 @@ def rows_in(path: Path, asked: Asked) -> Iterator[Row | DataError]:
 
 def judge(survey: Survey) -> Judgement:
     """Whether these are tables of captions, alone or with the places of pictures, or pictures beside text files."""
-    tables = [source for source in survey.sources if source.kind == "file"]
-    others = [source for source in survey.sources if source not in tables]
-    if any(source.kind not in ("folder", "archive") for source in others):
-        return NO
-    return weakest(map(_judge_file, tables)) if tables else weakest(map(_judge_place, others))
+    return judged(survey, _judge_file, _judge_place)
 
 
 def _judge_file(source: Surveyed) -> Judgement:

@@ -14,6 +14,7 @@ from weft.domains.captions.reading.rows import Row
 from weft.errors import DataError
 from weft.files.decoding import shown
 from weft.files.finding import ending
+from weft.files.gather import tried
 from weft.files.json_lines import kind, numbered, read_string
 from weft.files.json_values import has_keys, objects_in, read_json
 from weft.files.known_roles import CAPTIONED
@@ -55,42 +56,37 @@ def is_named_table(path: Path) -> bool:
 
 def coco_rows(path: Path) -> Iterator[Row | DataError]:
     """The captions of a file in COCO's form, in their order, or what is wrong with one."""
-    data, names = read_json(path), dict[Any, str]()
-    for at, image in objects_in(data, "images", path, FORM):
-        try:
-            number, name = _image(image, f"{shown(path)}, {at}")
-            if names.setdefault(number, name) != name:
-                problem = f"a second picture with the id {number}: {shown(name)}, after {shown(names[number])}"
-                raise DataError(problem, where=f"{shown(path)}, {at}", fix="give each picture a different id")
-        except DataError as error:
-            yield error
-    for at, found in objects_in(data, "annotations", path, FORM):
-        where = f"{shown(path)}, {at}"
-        try:
-            one = _object(found)
-            caption = read_string(one, "caption", where=where, fix=FORM)
-            number = key_of(one, "image_id", where, FORM)
-            if number not in names:
-                fix = 'add it to "images", or delete the caption'
-                raise DataError(f"a caption for the image {number}, which is not in the list", where=where, fix=fix)
-            yield captioned(at, names[number], [caption], shown(path))
-        except DataError as error:
-            yield error
+    data, names = read_json(path), dict[int | str, str]()
+
+    def image(found: tuple[str, dict[str, Any]]) -> None:
+        where, one = f"{shown(path)}, {found[0]}", found[1]
+        number, name = key_of(one, "id", where, FORM), read_string(one, "file_name", where=where, fix=FORM)
+        if names.setdefault(number, name) != name:
+            problem = f"a second picture with the id {number}: {shown(name)}, after {shown(names[number])}"
+            raise DataError(problem, where=where, fix="give each picture a different id")
+
+    def caption(found: tuple[str, dict[str, Any]]) -> Row:
+        where, one = f"{shown(path)}, {found[0]}", found[1]
+        text, number = read_string(one, "caption", where=where, fix=FORM), key_of(one, "image_id", where, FORM)
+        if number not in names:
+            fix = 'add it to "images", or delete the caption'
+            raise DataError(f"a caption for the image {number}, which is not in the list", where=where, fix=fix)
+        return captioned(found[0], names[number], [text], shown(path))
+
+    yield from tried(objects_in(data, "images", path, FORM), image)
+    yield from tried(objects_in(data, "annotations", path, FORM), caption)
 
 
 def counted_rows(path: Path) -> Iterator[Row | DataError]:
     """The captions of lines as in Flickr8k.token.txt, or what is wrong with one."""
-    for number, line in numbered(path):
-        if not line.strip():
-            continue
-        at = f"line {number}"
-        name, tab, caption = line.partition("\t")
-        try:
-            if not tab:
-                raise DataError("no tab in it", where=f"{shown(path)}, {at}", fix=LINE)
-            yield captioned(at, name, [caption], shown(path))
-        except DataError as error:
-            yield error
+
+    def read(found: tuple[int, str]) -> Row:
+        at, (name, tab, caption) = f"line {found[0]}", found[1].partition("\t")
+        if not tab:
+            raise DataError("no tab in it", where=f"{shown(path)}, {at}", fix=LINE)
+        return captioned(at, name, [caption], shown(path))
+
+    return tried((one for one in numbered(path) if one[1].strip()), read)
 
 
 def key_of(data: dict[str, Any], name: str, where: str, fix: str) -> int | str:
@@ -101,14 +97,3 @@ def key_of(data: dict[str, Any], name: str, where: str, fix: str) -> int | str:
         found = found if name in data else "nothing"
         raise DataError(f'expected a whole number or a text in "{name}", found {found}', where=where, fix=fix)
     return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19 else value
-
-
-def _image(found: dict[str, Any] | DataError, where: str) -> tuple[int | str, str]:
-    one = _object(found)
-    return key_of(one, "id", where, FORM), read_string(one, "file_name", where=where, fix=FORM)
-
-
-def _object(found: dict[str, Any] | DataError) -> dict[str, Any]:
-    if isinstance(found, DataError):
-        raise found
-    return found

@@ -15,6 +15,7 @@ from weft.domains.captions.reading.rows import Row, named_picture, text_fault, t
 from weft.errors import DataError
 from weft.files.columns import listed, plain
 from weft.files.decoding import shown
+from weft.files.gather import raising
 from weft.files.json_lines import kind as kind_of_value
 from weft.files.json_lines import read_string
 from weft.files.json_values import begins_a_list, first_table, has_keys, is_json, object_table
@@ -31,7 +32,7 @@ from weft.files.known_roles import (  # fmt: skip
 )
 from weft.files.pictures.locations import FilePlace
 from weft.files.pictures.regions import Question
-from weft.files.roles import Role, asked_column, has_column
+from weft.files.roles import Role, asked_column
 from weft.files.survey import NO, Judgement
 from weft.files.tables import Row as Cells
 from weft.files.tables import Table, as_cell, open_table
@@ -110,15 +111,10 @@ def _perhaps(table: Table, *places: int) -> Judgement:
 def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
     """The rows of a table, or what is wrong with one."""
     table = opened(path, asked)
-    columns = _needed(table, asked) if table.columns else None
-    for item in table.rows():
-        if isinstance(item, DataError):
-            yield item
-        elif item.cells != [] and columns is not None:
-            try:
-                yield _row(table, item, columns)
-            except DataError as error:
-                yield error
+    if not table.columns:
+        return table.faults()
+    columns = _needed(table, asked)
+    return table.each(lambda item: _row(table, item, columns))
 
 
 def opened(path: Path, asked: Asked = Asked()) -> Table:
@@ -149,15 +145,12 @@ def questions_in(path: Path, question: str | None = None) -> Iterator[tuple[str,
         missing = "names pictures" if columns.picture is None else "holds questions"
         problem = f"no column {missing}; its columns:{listed(table.columns)}"
         raise DataError(problem, where=table.where(table.line), fix=HEADER)
-    for item in table.rows():
-        if isinstance(item, DataError):
-            raise item
-        if item.cells != []:
-            where = table.where(item.line)
-            name = named_picture(table.text(item, columns.picture), where)
-            text = question if columns.question is None else table.text(item, columns.question)
-            asked = _one(tidy([text or ""]), "question", where)
-            yield _path_of(name, path, shelves, where), asked[0]
+    for item in raising(table.each(lambda row: row)):
+        where = table.where(item.line)
+        name = named_picture(table.text(item, columns.picture), where)
+        text = question if columns.question is None else table.text(item, columns.question)
+        asked = _one(tidy([text or ""]), "question", where)
+        yield _path_of(name, path, shelves, where), asked[0]
 
 
 def _path_of(name: str, table: Path, shelves: Shelves, where: str) -> str:
@@ -172,7 +165,7 @@ def _path_of(name: str, table: Path, shelves: Shelves, where: str) -> str:
 
 def _columns(table: Table, asked: Asked) -> Columns:
     """Which column is which: asked for, else by name, else by what it holds."""
-    wanted = [name if asked.strict or has_column(table.columns, name) else None for name in asked[:4]]
+    wanted = table.wanted(asked[:4], asked.strict)
     taken: set[int] = set()
 
     def first(role: Role, name: str | None) -> int | None:

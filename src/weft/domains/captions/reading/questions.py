@@ -9,7 +9,7 @@ from pathlib import Path
 from weft.domains.captions.reading.lookup import Shelves
 from weft.domains.captions.reading.question_tables import Asked, first_rows, is_question_list, judge_table, read_rows
 from weft.domains.captions.reading.rows import PictureRows
-from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, sorted_out
+from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, judged, sorted_out
 from weft.domains.captions.reading.vqa import Answers, is_answers, is_questions, question_rows
 from weft.domains.pictures.reading.album import FoundPictures
 from weft.domains.pictures.reading.trying import names_of, try_all
@@ -75,13 +75,7 @@ def _files_in(folder: Path, most: int | None = None) -> Files:
 
 def judge(survey: Survey) -> Judgement:
     """Whether these are questions about pictures with their answers, alone or with the places of their pictures."""
-    files = [source for source in survey.sources if source.kind == "file"]
-    others = [source for source in survey.sources if source not in files]
-    if any(source.kind not in ("folder", "archive") for source in others):
-        return NO
-    if files:
-        return weakest(map(_judge_file, files))
-    return weakest(map(_judge_place, others))
+    return judged(survey, _judge_file, _judge_place)
 
 
 def _judge_file(source: Surveyed) -> Judgement:

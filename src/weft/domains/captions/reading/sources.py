@@ -9,6 +9,7 @@ from weft.errors import DataError
 from weft.files.bounds import OUTSIDE, link_leads_out
 from weft.files.decoding import shown
 from weft.files.finding import ending, missing
+from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
 
 LOOK = 400  # files of a place that are looked at to recognise it
 
@@ -44,6 +45,17 @@ def sorted_out(
         found.files.extend(inner.taken)
         found.skipped.extend(inner.skipped)
     return found
+
+
+def judged(
+    survey: Survey, judge_file: Callable[[Surveyed], Judgement], judge_place: Callable[[Surveyed], Judgement]
+) -> Judgement:
+    """Whether these are files of rows, alone or with the places of their pictures, or places that hold both."""
+    files = [source for source in survey.sources if source.kind == "file"]
+    others = [source for source in survey.sources if source not in files]
+    if any(source.kind not in ("folder", "archive") for source in others):
+        return NO
+    return weakest(map(judge_file, files)) if files else weakest(map(judge_place, others))
 
 
 def files_in(

@@ -8,6 +8,7 @@ Pictures are those whose names end in the number: COCO_val2014_000000000042.jpg.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from weft.domains.captions.reading.coco import key_of
 from weft.domains.captions.reading.rows import Row, text_fault, tidy
 from weft.errors import DataError
 from weft.files.decoding import shown
+from weft.files.gather import tried
 from weft.files.json_lines import read_string
 from weft.files.json_values import has_keys, objects_in, read_json
 from weft.files.pictures.regions import Question
@@ -54,15 +56,12 @@ class Answers:
         self.faulty: set[Key] = set()  # questions whose answers cannot be read
         self.used: set[Key] = set()
         for file in files:
-            for at, found in objects_in(read_json(file), "annotations", file, ANSWER_FORM):
-                try:
-                    self._add(found, f"{shown(file)}, {at}")
-                except DataError as error:
-                    self.faults.append(error)
+            self.faults += tried(
+                objects_in(read_json(file), "annotations", file, ANSWER_FORM), partial(self._add, shown(file))
+            )
 
-    def _add(self, found: dict[str, Any] | DataError, where: str) -> None:
-        if isinstance(found, DataError):
-            raise found
+    def _add(self, file: str, one: tuple[str, dict[str, Any]]) -> None:
+        where, found = f"{file}, {one[0]}", one[1]
         number, kind = key_of(found, "question_id", where, ANSWER_FORM), found.get("answer_type")
         if number in self.known:
             problem = f"the question {number} has answers twice, first in {self.known[number].where}"
@@ -100,25 +99,22 @@ class Answers:
 def question_rows(path: Path, answers: Answers) -> Iterator[Row | DataError]:
     """The questions of a file with their answers, or what is wrong with one."""
     seen: dict[Key, str] = {}
-    for at, found in objects_in(read_json(path), "questions", path, QUESTION_FORM):
-        where = f"{shown(path)}, {at}"
-        try:
-            if isinstance(found, DataError):
-                raise found
-            number, image = (key_of(found, name, where, QUESTION_FORM) for name in ("question_id", "image_id"))
-            if seen.setdefault(number, at) != at:
-                raise DataError(
-                    f"a second question {number}, after {seen[number]}", where=where, fix="give it another question_id"
-                )
-            if number in answers.faulty:
-                continue  # what is wrong is said of its answers
-            answered = answers.to(number, image, where)
-            text = tidy([read_string(found, "question", where=where, fix=QUESTION_FORM)])
-            if (fault := text_fault(text, "question")) is not None:
-                raise DataError(fault, where=where, fix="correct or delete it")
-            yield Row(at, image, question=Question(text[0], answered.answers, answered.kind))
-        except DataError as error:
-            yield error
+
+    def read(one: tuple[str, dict[str, Any]]) -> Row | None:
+        (at, found), where = one, f"{shown(path)}, {one[0]}"
+        number, image = (key_of(found, name, where, QUESTION_FORM) for name in ("question_id", "image_id"))
+        if seen.setdefault(number, at) != at:
+            problem = f"a second question {number}, after {seen[number]}"
+            raise DataError(problem, where=where, fix="give it another question_id")
+        if number in answers.faulty:
+            return None  # what is wrong is said of its answers
+        answered = answers.to(number, image, where)
+        text = tidy([read_string(found, "question", where=where, fix=QUESTION_FORM)])
+        if (fault := text_fault(text, "question")) is not None:
+            raise DataError(fault, where=where, fix="correct or delete it")
+        return Row(at, image, question=Question(text[0], answered.answers, answered.kind))
+
+    return tried(objects_in(read_json(path), "questions", path, QUESTION_FORM), read)
 
 
 def _texts(found: dict[str, Any], where: str) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from weft.errors import DataError
 from weft.files.decoding import shown
 from weft.files.finding import ending, find
 from weft.files.foreign_text import known_text
-from weft.files.survey import NO, Judgement, Survey, Surveyed
+from weft.files.survey import NO, Judgement, Survey, Surveyed, sure_if
 from weft.files.tables import is_table
 from weft.modalities.graph import Graph
 
@@ -123,21 +123,17 @@ def _judge_source(source: Surveyed) -> Judgement:
     if source.kind == "folder":
         if tu_stem(source.path) is not None:
             return Judgement("sure", "a folder of graphs in the layout of the TU collection")
-        return _sure("a folder of graph files", source.share(EXCHANGE[:2]) > 0.5)
+        return sure_if(source.share(EXCHANGE[:2]) > 0.5, "a folder of graph files")
     if source.kind != "file":
         return NO
     if ending(source.path, (".npz",)):
-        return _sure("arrays of edges", holds_graph(source.path))
+        return sure_if(holds_graph(source.path), "arrays of edges")
     if ending(source.path, EXCHANGE[:2]):
         if isinstance(source.start, str) and known_text(source.path, source.start) is not None:
             return NO  # a map, whose files end in .gml too
         return Judgement("sure", "a graph, by its ending")
     if ending(source.path, (".json",)):
-        return _sure("a graph as node-link JSON", isinstance(source.start, str) and is_node_link(source.start))
+        return sure_if(isinstance(source.start, str) and is_node_link(source.start), "a graph as node-link JSON")
     if ending(source.path, (".txt",)):
-        return _sure("a text of graphs: nodes with their neighbours", is_tu_text(source.lines))
+        return sure_if(is_tu_text(source.lines), "a text of graphs: nodes with their neighbours")
     return NO
-
-
-def _sure(why: str, is_so: bool) -> Judgement:
-    return Judgement("sure", why) if is_so else NO

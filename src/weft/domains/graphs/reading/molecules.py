@@ -17,7 +17,7 @@ from weft.modalities.graph import Graph
 
 SMILES = ("smiles", "canonical_smiles", "mol", "smile")
 PROPERTIES = ("element", "charge", "hydrogens", "aromatic")  # of an atom
-ALSO = (*ROLES, known_as("smiles", SMILES, lambda columns: []))
+ALSO = (*ROLES, known_as("smiles", SMILES))
 
 
 def is_molecules(path: Path) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 
 from weft.domains.graphs.reading.cleaning import Where
 from weft.errors import DataError, nearest
-from weft.files.columns import ABSENT, number, plain
+from weft.files.columns import ABSENT, first_named, number, plain
 from weft.files.known_roles import LABEL_NAMES
 
 PART_NAMES = ("split", "part", "fold", "subset")
@@ -85,8 +85,7 @@ def label_column(columns: Mapping[str, Sequence[str]], asked: LabelColumn, file:
             return None
         problem = f"there is no column {asked.name!r} of labels"
         raise DataError(problem, where=file or "--set label_column", fix=nearest(asked.name, columns))
-    names = {plain(name): name for name in reversed(list(columns))}
-    return next((names[name] for name in (*LABEL_NAMES, "y") if name in names), None)
+    return first_named(columns, (*LABEL_NAMES, "y"))
 
 
 def _filled(name: str, cells: Sequence[str], values: Sequence[float | None], where: Where) -> list[float]:

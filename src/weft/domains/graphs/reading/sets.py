@@ -23,7 +23,8 @@ from weft.files.arrays import array, headers
 from weft.files.columns import plain
 from weft.files.decoding import shown
 from weft.files.finding import ending
-from weft.files.json_lines import numbered, read_object
+from weft.files.gather import raising
+from weft.files.json_lines import numbered, objects_on, read_object
 from weft.files.roles import known_as
 from weft.files.tables import as_cell
 from weft.modalities.graph import Graph
@@ -56,11 +57,8 @@ def read_sets(path: Path, *, set_column: str | None, label: LabelColumn) -> Grap
 
 def _lines(path: Path, label: LabelColumn) -> list[Graph]:
     sets: list[Graph] = []
-    for number, line in numbered(path):
-        if not line.strip():
-            continue
+    for number, data in raising(objects_on(numbered(path), path, LAYOUT)):
         where = f"{shown(path)}, line {number}"
-        data = read_object(line, where=where, fix=LAYOUT)
         name = next((name for name in VECTORS if name in data), None)
         if name is None:
             raise DataError(f"no field of vectors; its fields: {', '.join(list(data)[:8])}", where=where, fix=LAYOUT)
@@ -128,7 +126,7 @@ def _by_number(asked: str | None, columns: Collection[str]) -> str | None:
 
 
 def _table(path: Path, set_column: str | None, label: LabelColumn) -> GraphSet:
-    rows = read_rows(path, [*ROLES, known_as("set", SET, lambda columns: [])])
+    rows = read_rows(path, [*ROLES, known_as("set", SET)])
     label = dataclasses.replace(label, name=_by_number(label.name, rows.columns))
     name = _by_number(set_column, rows.columns) or next((name for name in rows.columns if plain(name) in SET), None)
     if name is None or name not in rows.columns:

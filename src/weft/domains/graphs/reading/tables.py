@@ -15,10 +15,11 @@ from weft.domains.graphs.reading.cleaning import Tally, Where, clean_edges
 from weft.domains.graphs.reading.graph_set import GraphSet
 from weft.domains.graphs.reading.properties import ANY_LABEL, LabelColumn, label_column, sorted_properties
 from weft.errors import DataError
-from weft.files.columns import Column, number, plain
+from weft.files.columns import first_named, number, plain
 from weft.files.decoding import shown
+from weft.files.gather import raising
 from weft.files.roles import Role, known_as
-from weft.files.tables import Table, as_cell, open_table
+from weft.files.tables import Table, open_table
 from weft.modalities.graph import Graph
 
 FROM = ("source", "from", "src", "u", "node1", "source_id", "from_id", "head")
@@ -30,26 +31,16 @@ GRAPH = ("graph", "graph_id", "molecule", "molecule_id", "network")
 NEEDED = "name the two columns of edges source and target, and that of the nodes id"
 
 
-def _never(columns: Sequence[Column]) -> list[int]:
-    return []
-
-
-ROLES = [known_as(names[0], names, _never) for names in (FROM, TO, ID, WEIGHT, TYPE, GRAPH, ("label", "class"))]
-
-
-def named(table: Table, names: Sequence[str]) -> str | None:
-    """The column of a table that has one of some names."""
-    found = {plain(name): name for name in reversed(table.names) if name}
-    return next((found[name] for name in names if name in found), None)
+ROLES = [known_as(names[0], names) for names in (FROM, TO, ID, WEIGHT, TYPE, GRAPH, ("label", "class"))]
 
 
 def role_of(table: Table) -> str | None:
     """Whether a table holds edges, nodes or graphs, by the names of its columns."""
-    if named(table, FROM) and named(table, TO):
+    if first_named(table.names, FROM) and first_named(table.names, TO):
         return "edges"
-    if named(table, ID):
+    if first_named(table.names, ID):
         return "nodes"
-    return "graphs" if named(table, GRAPH) else None
+    return "graphs" if first_named(table.names, GRAPH) else None
 
 
 @dataclass(frozen=True)
@@ -70,24 +61,16 @@ class TableRows:
 
     def column(self, names: Sequence[str]) -> list[str] | None:
         """The cells of the column that has one of some names."""
-        found = {plain(name): cells for name, cells in reversed(self.columns.items())}
-        return next((found[name] for name in names if name in found), None)
+        name = first_named(self.columns, names)
+        return None if name is None else self.columns[name]
 
 
 def read_rows(path: Path, roles: Sequence[Role] | None = None) -> TableRows:
     """A table read whole."""
     table = open_table(path, ROLES if roles is None else roles)
+    rows = [(row.line, table.record(row)) for row in raising(table.rows()) if row.cells]
     names = [name or f"column {place + 1}" for place, name in enumerate(table.names)]
-    lines: list[int] = []
-    columns: dict[str, list[str]] = {name: [] for name in names}
-    for row in table.rows():
-        if isinstance(row, DataError):
-            raise row
-        if row.cells:
-            lines.append(row.line)
-            for place, name in enumerate(names):
-                columns[name].append(as_cell(table.value(row, place)).strip())
-    return TableRows(path, lines, columns)
+    return TableRows(path, [line for line, _ in rows], {name: [cells[name] for _, cells in rows] for name in names})
 
 
 def read_tables(paths: Sequence[Path], tally: Tally, *, directed: bool | None, label: LabelColumn) -> GraphSet:

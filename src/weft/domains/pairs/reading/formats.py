@@ -1,13 +1,10 @@
 """The pairs in one file of a known ending. Knows the formats; refuses to judge, count or hold what it reads.
 
-What comes out of a file, in order, is a `Row`, or what was wrong with a row (a `DataError`, not raised: the reader
-decides how many may be skipped), or the word for a row that its own file says is not to be used ("fuzzy"). Damage that
-leaves it unclear where rows begin or which belong together is raised.
+Damage that leaves it unclear where rows begin or which belong together is raised.
 """
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,12 +14,14 @@ from weft.files import po
 from weft.files.columns import columns_of
 from weft.files.decoding import shown
 from weft.files.finding import ending
+from weft.files.gather import Reading, tried
 from weft.files.json_lines import numbered
 from weft.files.known_roles import PAIR
 from weft.files.languages import language, languages_of_file, meaning
 from weft.files.roles import choose
 from weft.files.tables import ENDINGS as TABLES
 from weft.files.tables import SEPARATORS, Table, open_table
+from weft.files.tables import Row as Cells
 
 ENDINGS = (*TABLES, ".tmx", ".po")
 OBJECT = 'write {"source": "…", "target": "…"} or {"translation": {"en": "…", "fr": "…"}} on every line'
@@ -36,17 +35,7 @@ class Row(NamedTuple):
     target: str
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How a file is read: names of the two columns, the file each is in, what to tell people, and the rows."""
-
-    columns: tuple[str, str]
-    files: tuple[Path, Path]
-    rows: Iterator[Row | DataError | str]
-    notes: tuple[str, ...] = ()
-
-
-def read_file(path: Path, source: str | None, target: str | None) -> Reading:
+def read_file(path: Path, source: str | None, target: str | None) -> Reading[Row]:
     """The pairs of a file with one of the known endings."""
     kinds = {".tmx": _memory, ".po": _catalogue}
     return kinds.get(ending(path, ENDINGS) or "", _table)(path, source, target)
@@ -55,12 +44,11 @@ def read_file(path: Path, source: str | None, target: str | None) -> Reading:
 # Tables
 
 
-def _table(path: Path, source: str | None, target: str | None) -> Reading:
+def _table(path: Path, source: str | None, target: str | None) -> Reading[Row]:
     """A .tsv, .csv or .jsonl file. A header names two languages or sides; other first rows are pairs."""
     table = open_table(path, PAIR, (source, target), objects=OBJECT, doubtful=False)
     if not table.columns:
-        errors = (item for item in table.rows() if isinstance(item, DataError))
-        return Reading((source or "source", target or "target"), (path, path), errors)
+        return Reading((path, path), table.faults())
     if table.separator is None:
         return _fields(table, source, target)
     if not table.header:
@@ -74,10 +62,20 @@ def _table(path: Path, source: str | None, target: str | None) -> Reading:
     if table.header or len(names) > 2 or names[0]:
         known = table.known + ", the file's name gives the languages" * bool(names[0] and not table.header)
         notes.append(f"{name}: {known}; columns {a + 1} and {b + 1} of {len(names)} are taken")
-    return Reading((_label(names[a], a), _label(names[b], b)), (path, path), _rows(table, a, b), tuple(notes))
+    return _columns(table, a, b, tuple(notes))
 
 
-def _fields(table: Table, source: str | None, target: str | None) -> Reading:
+def _columns(table: Table, a: int, b: int, notes: tuple[str, ...]) -> Reading[Row]:
+    """Two columns of a table; each is called by its language, else its name, else its number."""
+    names = tuple(language(table.names[place]) or table.names[place] or table.title(place) for place in (a, b))
+
+    def read(row: Cells) -> Row:
+        return Row(row.line, table.text(row, a), table.text(row, b)) if row.cells != [] else Row(row.line, "", "")
+
+    return Reading((table.path, table.path), tried(table.rows(), read), names, notes)
+
+
+def _fields(table: Table, source: str | None, target: str | None) -> Reading[Row]:
     """Lines of JSON: without names that say what they hold, fields are not taken for a source and a target."""
     names, where = [name or "" for name in table.names], table.where(table.line)
     if len(names) < 2:
@@ -87,39 +85,20 @@ def _fields(table: Table, source: str | None, target: str | None) -> Reading:
         problem = f"no source and target among its fields: {', '.join(map(repr, names[:8]))}"
         raise DataError(problem, where=where, fix=f"{OBJECT}, or name the fields: --set source=… --set target=…")
     note = f"{shown(table.path)}: the fields {names[a]!r} and {names[b]!r} of {len(names)} are taken"
-    files, columns = (table.path, table.path), (_label(names[a], a), _label(names[b], b))
-    return Reading(columns, files, _rows(table, a, b), (note,) if len(names) > 2 else ())
-
-
-def _label(name: str | None, place: int) -> str:
-    """What to call a column in a report: its language, else its name, else its number."""
-    return language(name) or name or f"column {place + 1}"
-
-
-def _rows(table: Table, a: int, b: int) -> Iterator[Row | DataError]:
-    for item in table.rows():
-        if isinstance(item, DataError):
-            yield item
-        elif item.cells == []:
-            yield Row(item.line, "", "")
-        else:
-            try:
-                yield Row(item.line, table.text(item, a), table.text(item, b))
-            except DataError as error:
-                yield error
+    return _columns(table, a, b, (note,) if len(names) > 2 else ())
 
 
 # Translation memories
 
 
-def _memory(path: Path, source: str | None, target: str | None) -> Reading:
+def _memory(path: Path, source: str | None, target: str | None) -> Reading[Row]:
     """A .tmx file. A unit without one of the two languages is left out; several texts in one are several rows."""
     items, name = list(read_tmx(path)), shown(path)
     head = next((item for item in items if isinstance(item, str)), "")
     units = [item for item in items if isinstance(item, Unit)]
     counts = Counter(tag for unit in units for tag, _ in unit.texts)
     if not counts:
-        return Reading((source or "source", target or "target"), (path, path), iter(()))
+        return Reading((path, path), ())
     tags = sorted(counts, key=lambda tag: _tongue(tag) != _tongue(head))  # the language of the header first
     tongues = list(dict.fromkeys(map(_tongue, tags)))
     if len(tongues) > 2 and (source is None or target is None):
@@ -136,7 +115,7 @@ def _memory(path: Path, source: str | None, target: str | None) -> Reading:
     if set(sides[0]) & set(sides[1]):
         raise DataError(f"source and target are both {sides[0][0]}", where=name, fix=f"name two of {', '.join(tags)}")
     columns = _tongue(sides[0][0]), _tongue(sides[1][0])
-    return Reading(columns, (path, path), _combined(units, sides))
+    return Reading((path, path), _combined(units, sides), columns)
 
 
 def _tongue(tag: str) -> str:
@@ -160,7 +139,7 @@ def _combined(units: list[Unit], sides: list[list[str]]) -> Iterator[Row | str]:
 # Message catalogues
 
 
-def _catalogue(path: Path, source: str | None, target: str | None) -> Reading:
+def _catalogue(path: Path, source: str | None, target: str | None) -> Reading[Row]:
     """A .po file: msgid -> msgstr, or back where `source` is what msgstr is written in."""
     entries = po.parse([line for _, line in numbered(path)], shown(path))
     written = language(po.facts(entries).get("language"))
@@ -176,7 +155,7 @@ def _catalogue(path: Path, source: str | None, target: str | None) -> Reading:
                 raise DataError(f"no {name!r} in it; it has {found}", where=shown(path), fix="name those, or none")
             notes.append(f"{shown(path)}: does not say the language of {which}, which is taken to be {name}")
         columns.append(known or (name if language(name) else None) or which)
-    return Reading((columns[0], columns[1]), (path, path), _messages(entries, turned), tuple(notes))
+    return Reading((path, path), _messages(entries, turned), tuple(columns), tuple(notes))
 
 
 def _messages(entries: list[po.PoMessage], turned: bool) -> Iterator[Row | str]:

@@ -5,22 +5,23 @@ LF. A row that cannot be a pair (a column too few, a blank side, a number for a 
 or, where `skip` allows for some, left out whole and counted: no row ever lends half of itself to another.
 """
 
-import hashlib
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from weft.domains.pairs.reading.formats import ENDINGS, Reading, read_file
+from weft.domains.pairs.reading.formats import ENDINGS, Row, read_file
 from weft.domains.pairs.reading.parallel import read_parallel
-from weft.domains.pairs.reading.texts import Pair, PairFile, Pairs
+from weft.domains.pairs.reading.texts import Pair, Pairs
 from weft.errors import DataError
 from weft.files import po
-from weft.files.bad_rows import BadRows, Skip, reasons
+from weft.files.bad_rows import Skip, reasons
 from weft.files.columns import Column
 from weft.files.decoding import read_text, shown
 from weft.files.endings import PAIRS
 from weft.files.finding import ending, find
+from weft.files.gather import GatheredRows, Reading, fingerprint, tried
 from weft.files.known_roles import OFTEN_NUMBERS, PICTURE, holds_text
 from weft.files.languages import bare, language, languages_of_file, meaning
 from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
@@ -59,10 +60,10 @@ def read_pairs(
         found, foreign = _in_language(taken.paths, asked[1], {os.path.realpath(name) for name in named})
         skipped = [*taken.skipped, *foreign]
         readings = (read_file(path, *asked) for path in found)
-    gathered = _Gathered(skip)
+    gathered = _GatheredPairs(skip, skipped)
     for reading in readings:
         gathered.file(reading)
-    return gathered.pairs(found, skipped)
+    return gathered.pairs(found)
 
 
 def _unknown(path: Path) -> DataError:
@@ -93,59 +94,41 @@ def _in_language(
     return kept, [(shown(path), f"in {tag}, not in {target}") for path, tag in foreign.items()]
 
 
-class _Gathered:
-    """The rows of one file after another, and what was wrong with others."""
+class _GatheredPairs(GatheredRows[Pair]):
+    """The pairs of one file after another, which must be of the same languages."""
 
-    def __init__(self, skip: Skip):
-        self.rows: list[Pair] = []
-        self.files: list[PairFile] = []
-        self.faults = BadRows(skip)
-        self.notes: list[str] = []
-        self.left: list[tuple[str, str]] = []
-        self.columns: tuple[tuple[str, str], Path] | None = None
+    def __init__(self, skip: Skip, skipped: list[tuple[str, str]]):
+        super().__init__(skip, skipped)
+        self.columns: tuple[tuple[str, ...], Path] | None = None
         self.catalogues = Counter[str]()  # by the language they are in
         self.empty = 0
-        self.digest = hashlib.sha256()
 
-    def file(self, reading: Reading) -> None:
+    def file(self, reading: Reading[Row]) -> None:
         """Take all rows of one file."""
-        before, words = len(self.rows), Counter[str]()
-        names, path = [shown(file) for file in reading.files], reading.files[0]
-        for row in reading.rows:
-            if isinstance(row, str):
-                words[row] += 1
-            elif isinstance(row, DataError):
-                self.faults.take(row)
-            else:
-                source, target = row.source.strip(), row.target.strip()
-                if source and target:
-                    self.take(source, target)
-                else:
-                    self.blank(names, row.line, source, target)
-        count = len(self.rows) - before
-        self.files += [PairFile(file, count) for file in dict.fromkeys(reading.files)]
-        self.notes += reading.notes
-        self.left += [(shown(path), f"{n} of its entries: {word}") for word, n in words.items()]
+        path = reading.files[0]
+        rows: Iterator[Pair | str | DataError] = tried(reading.rows, partial(self.pair, reading.files))
+        count = self.take(Reading(reading.files, rows, notes=reading.notes))
         if count and ending(path, (".po",)):
             self.catalogues.update([po.language_of(path) or ""])
         if count:
             self.same_languages(reading.columns, path)
 
-    def take(self, source: str, target: str) -> None:
-        self.rows.append(Pair(source, target))
-        for text in (source, target):
-            data = text.encode("utf-8")
-            self.digest.update(b"%d:%b" % (len(data), data))
-
-    def blank(self, names: list[str], line: int, source: str, target: str) -> None:
+    def pair(self, files: Sequence[Path], row: Row | str) -> Pair | str | None:
+        """The pair that a row of a file is; none where it is blank on both sides."""
+        if isinstance(row, str):
+            return row
+        source, target = row.source.strip(), row.target.strip()
+        if source and target:
+            return Pair(source, target)
         self.empty += 1
-        if source or target:
-            side, other = (1, source) if source else (0, target)
-            what = f"the {('source', 'target')[side]} is blank, the other side is {excerpt(other)}"
-            fix = "fill it in or delete the row (in parallel files, on both sides)"
-            self.faults.take(DataError(what, where=f"{names[side]}, line {line}", fix=fix))
+        if not source and not target:
+            return None
+        side, other = (1, source) if source else (0, target)
+        what = f"the {('source', 'target')[side]} is blank, the other side is {excerpt(other)}"
+        fix = "fill it in or delete the row (in parallel files, on both sides)"
+        raise DataError(what, where=f"{shown(files[side])}, line {row.line}", fix=fix)
 
-    def same_languages(self, columns: tuple[str, str], path: Path) -> None:
+    def same_languages(self, columns: tuple[str, ...], path: Path) -> None:
         """Refuse to mix languages, where both files name them."""
         if self.columns is None or not all(map(language, self.columns[0])):
             self.columns = columns, path
@@ -169,25 +152,26 @@ class _Gathered:
             where = ", ".join(map(shown, found[:2])) + (", …" if len(found) > 2 else "")
             raise DataError(f"message catalogues of {len(known)} languages: {listed}", where=where, fix=fix)
 
-    def pairs(self, found: Sequence[Path], skipped: list[tuple[str, str]]) -> Pairs:
+    def pairs(self, found: Sequence[Path]) -> Pairs:
         """All that was gathered, if it is enough and not too much of it was bad."""
-        self.faults.check(len(self.rows))
+        self.bad.check(len(self.rows))
         self.one_language(found)
-        left = [*skipped, *self.left, *self.faults.listed()]
         if not self.rows or self.columns is None:
             where = ", ".join(map(shown, found[:3])) + (", …" if len(found) > 3 else "")
             raise DataError(
-                f"0 pairs in {where}{reasons(left)}", fix="name files that hold sentences and their translations"
+                f"0 pairs in {where}{reasons(self.left_out)}",
+                fix="name files that hold sentences and their translations",
             )
+        source, target = self.columns[0]
         return Pairs(
             rows=self.rows,
-            columns=self.columns[0],
+            columns=(source, target),
             files=tuple(self.files),
-            skipped=tuple(left),
+            skipped=self.left_out,
             notes=tuple(self.notes),
-            fingerprint=self.digest.hexdigest(),
+            fingerprint=fingerprint(text for pair in self.rows for text in (pair.source, pair.target)),
             empty=self.empty,
-            bad=self.faults.count,
+            bad=self.bad.count,
         )
 
 

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from weft.domains.pairs.reading.formats import Reading, Row
+from weft.domains.pairs.reading.formats import Row
 from weft.errors import DataError
 from weft.files.columns import columns_of
 from weft.files.decoding import shown
+from weft.files.gather import Reading
 from weft.files.json_lines import numbered
 from weft.files.known_roles import PAIR
 from weft.files.languages import language, languages_of_file
@@ -18,7 +19,7 @@ from weft.files.tables import excerpt
 FIX = "make line n of one file the translation of line n of the other"
 
 
-def read_parallel(paths: Sequence[Path], source: str | None, target: str | None) -> Reading:
+def read_parallel(paths: Sequence[Path], source: str | None, target: str | None) -> Reading[Row]:
     """The pairs of two files with the same number of lines."""
     first, second = paths
     if first.resolve() == second.resolve():
@@ -30,7 +31,7 @@ def read_parallel(paths: Sequence[Path], source: str | None, target: str | None)
     if len(left) != len(right):
         raise _unequal(paths[a], paths[b], left, right)
     rows = (Row(line, x, y) for line, (x, y) in enumerate(zip(left, right, strict=True), 1))
-    return Reading((names[a], names[b]), (paths[a], paths[b]), rows)
+    return Reading((paths[a], paths[b]), rows, (names[a], names[b]))
 
 
 def _name(path: Path) -> str:

@@ -4,10 +4,9 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import NamedTuple
 
 from weft.domains.pairs.reading import suspects
+from weft.files.gather import ReadFile
 from weft.files.held_out import SHARE, Split, held_digests
 from weft.files.tables import excerpt
 
@@ -20,13 +19,6 @@ class Pair:
 
     source: str
     target: str
-
-
-class PairFile(NamedTuple):
-    """A file that was read, and how many pairs it gave; of two that run side by side each gives all."""
-
-    path: Path
-    pairs: int
 
 
 @dataclass(frozen=True)
@@ -51,7 +43,7 @@ class Pairs:
 
     rows: list[Pair] = field(repr=False)
     columns: tuple[str, str]
-    files: tuple[PairFile, ...]
+    files: tuple[ReadFile, ...]  # of two that run side by side each gives all
     skipped: tuple[tuple[str, str], ...] = field(repr=False)
     notes: tuple[str, ...] = field(repr=False)
     fingerprint: str

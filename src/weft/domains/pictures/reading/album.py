@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from weft.errors import DataError
+from weft.files.gather import fingerprint
 from weft.files.pictures.colour import Backing
 from weft.files.pictures.decoding import SMALL, Decoded, shrunk
 from weft.files.pictures.locations import PictureLocation, digest
@@ -105,16 +105,13 @@ class Album:
     @cached_property
     def fingerprint(self) -> str:
         """The SHA-256 over names, labels, scales, captions, questions and contents, in order."""
-        total = hashlib.sha256()
+        pieces = list[str | bytes]()
         for picture, content in zip(self.pictures, self.digests, strict=True):
-            texts = [picture.name, picture.label or "", f"{picture.scale!r}", *picture.captions]
+            pieces += [picture.name, picture.label or "", f"{picture.scale!r}", *picture.captions]
             for question in picture.questions:
-                texts += ["a question", question.text, question.kind or "", "its answers", *question.answers]
-            for text in texts:
-                data = text.encode("utf-8")
-                total.update(b"%d:%b" % (len(data), data))
-            total.update(content)
-        return total.hexdigest()
+                pieces += ["a question", question.text, question.kind or "", "its answers", *question.answers]
+            pieces.append(content)
+        return fingerprint(pieces)
 
     def read(self, index: int, side: int | None = None, backing: Backing = "grey") -> Decoded:
         """One picture, its shorter side at most `side`. From memory where it is kept, with the same result."""

@@ -11,7 +11,7 @@ from weft.errors import DataError
 from weft.files.known_roles import PICTURE
 from weft.files.pictures.formats import named_as_picture
 from weft.files.pictures.locations import NO_PICTURE, has_picture, is_one_picture, leftover
-from weft.files.survey import FILES, NO, Judgement, Survey, Surveyed, weakest
+from weft.files.survey import FILES, NO, Judgement, Survey, Surveyed, sure_if, weakest
 from weft.files.tables import Table
 
 LOOK = 200  # files looked at to recognise a folder or an archive
@@ -82,19 +82,19 @@ def _judge_source(source: Surveyed) -> Judgement:
         except DataError:
             return NO
         others = sum(reason == NO_PICTURE for _, reason in found.skipped)
-        return _sure("a folder of pictures", len(found.pictures) > others)
+        return sure_if(len(found.pictures) > others, "a folder of pictures")
     if source.kind == "archive":
         names = [name for name in source.names[:LOOK] if not any(map(leftover, Path(name).parts))]
-        return _sure("an archive of pictures", sum(map(named_as_picture, names)) * 2 > len(names))
+        return sure_if(sum(map(named_as_picture, names)) * 2 > len(names), "an archive of pictures")
     if source.kind == "pattern":
-        return _sure("pictures, by their endings", sum(map(named_as_picture, source.names)) * 2 > len(source.names))
+        return sure_if(sum(map(named_as_picture, source.names)) * 2 > len(source.names), "pictures, by their endings")
     if source.kind != "file":
         return NO
     if source.tables:
         return weakest(map(_judge_table, source.tables))
     if is_arrays(source.path):
-        return _sure("arrays that have the shape of pictures", holds_pictures(source.path))
-    return _sure("a picture", not is_picture_table(source.path) and has_picture(source.path))
+        return sure_if(holds_pictures(source.path), "arrays that have the shape of pictures")
+    return sure_if(not is_picture_table(source.path) and has_picture(source.path), "a picture")
 
 
 def _judge_table(table: Table) -> Judgement:
@@ -104,7 +104,3 @@ def _judge_table(table: Table) -> Judgement:
         return Judgement("sure", "a table of pictures, by the names of its columns")
     why = "names of pictures: with a header line that names the columns, as in path,label, their classes can be learned"
     return Judgement("possible", why) if pictures and is_picture_table(table.path) else NO
-
-
-def _sure(why: str, is_so: bool) -> Judgement:
-    return Judgement("sure", why) if is_so else NO

@@ -12,7 +12,7 @@ from weft.errors import DataError
 from weft.files.bad_rows import reasons
 from weft.files.bounds import OUTSIDE, leads_out
 from weft.files.decoding import kind, shown
-from weft.files.finding import is_pattern, missing
+from weft.files.finding import matching
 from weft.files.pictures.archives import in_archive
 from weft.files.pictures.formats import is_archive
 from weft.files.pictures.locations import (
@@ -67,15 +67,8 @@ def _arranged(found: Listing, path: Path, labels: bool, sides: bool) -> Gathered
 
 
 def _matching(pattern: Path) -> Listing:
-    """What a glob pattern matches. `**` does not follow links, so a loop of links cannot trap it."""
-    fixed = next((i for i, part in enumerate(pattern.parts) if is_pattern(part)), None)
-    if fixed is None:
-        raise missing(pattern)
-    root, listing = Path(*pattern.parts[:fixed]), Listing([], [])
-    try:
-        matches = sorted(root.glob("/".join(pattern.parts[fixed:])))
-    except (ValueError, OSError) as error:
-        raise DataError(f"not a usable pattern: {error}", where=shown(pattern)) from None
+    """What a glob pattern matches."""
+    (root, matches), listing = matching(pattern), Listing([], [])
     for match in matches:
         parts = tuple(map(shown, match.relative_to(root).parts))
         if reason := next(filter(None, map(leftover, parts)), OUTSIDE * leads_out(match, root)):

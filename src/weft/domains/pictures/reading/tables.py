@@ -7,17 +7,17 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft.errors import DataError, nearest
+from weft.errors import DataError, nearest, placed
 from weft.files.bounds import OUTSIDE, leads_out
 from weft.files.decoding import shown
 from weft.files.finding import ending
 from weft.files.known_roles import CLASS_NAMES, NUMBER_NAMES, PICTURE, PICTURE_NAMES
 from weft.files.pictures.locations import TABLES, FilePlace, Gathered, PictureEntry
 from weft.files.roles import Role, known_as
-from weft.files.tables import Table, open_table
+from weft.files.tables import Row, Table, open_table
 
-LABEL = known_as("label", (*CLASS_NAMES, *NUMBER_NAMES), lambda columns: [])
-SCALE = known_as("scale", ("metres_per_pixel", "meters_per_pixel", "gsd", "scale"), lambda columns: [])
+LABEL = known_as("label", (*CLASS_NAMES, *NUMBER_NAMES))
+SCALE = known_as("scale", ("metres_per_pixel", "meters_per_pixel", "gsd", "scale"))
 ROLES = (PICTURE, LABEL, SCALE)
 NAMES = {"picture": PICTURE_NAMES, "label": (*CLASS_NAMES, *NUMBER_NAMES)}
 HEADER = "begin the table with a line that names its columns, as in: path,label"
@@ -37,14 +37,18 @@ def in_table(path: Path, *, labels: bool) -> Gathered:
     picture = _needed(header, PICTURE, table.where(table.line))
     label = _label(header, picture, table.where(table.line)) if labels else None
     scale, found = next(iter(SCALE.by_name(header)), None), Gathered([])
-    for item in table.items:
-        if isinstance(item, DataError) or not isinstance(item.cells, list) or not item.cells:
-            continue
-        try:
-            found.entries.append(_entry(path.parent, item.cells, len(header), (picture, label, scale)))
-        except DataError as error:
-            name = item.cells[picture].strip() if picture < len(item.cells) else ""
-            found.bad.append((shown(f"{path.name}, line {item.line}" + (f": {name}" if name else "")), error.problem))
+
+    def read(row: Row) -> PictureEntry:
+        cells = list(row.cells)
+        name = cells[picture].strip() if picture < len(cells) else ""
+        with placed(shown(f"{path.name}, line {row.line}" + (f": {name}" if name else ""))):
+            return _entry(path.parent, cells, len(header), (picture, label, scale))
+
+    for entry in table.each(read, even=False):
+        if isinstance(entry, DataError):
+            found.bad.append((entry.where, entry.problem))
+        else:
+            found.entries.append(entry)
     return found
 
 

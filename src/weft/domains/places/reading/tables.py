@@ -1,8 +1,9 @@
 """Tables of places: coordinates and a value in each row. Knows columns and degrees; judges no values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,9 +11,9 @@ from weft.amounts import beyond_globe, day
 from weft.domains.places.reading.rows import GLOBE, FoundPlaces, PlaceRows
 from weft.domains.places.settings import PlaceTraining
 from weft.errors import DataError
-from weft.files.bad_rows import BadRows
 from weft.files.columns import ABSENT, Column, number
 from weft.files.decoding import shown
+from weft.files.gather import GatheredRows, Reading, raising, tried
 from weft.files.known_roles import LAT, LON, PLACED, TIME, VALUE
 from weft.files.labels import kind_of
 from weft.files.roles import Role, known_as
@@ -28,45 +29,70 @@ def is_places_table(path: Path) -> bool:
     return path.is_file() and is_table(path)
 
 
-@dataclass
-class _Gathered:
-    """The rows of one table after another."""
+class _Row(NamedTuple):
+    """A place with what is known there as it is written, "" for nothing, and where it stands."""
 
-    bad: BadRows
-    where: list[tuple[float, ...]] = field(default_factory=list)
-    values: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)  # where each stands
-    blank: int = 0
+    place: tuple[float, ...]
+    value: str
+    line: str
+
+
+@dataclass
+class _Coordinates:
+    """The coordinates in a row of a table; `dates` is set where one is a date."""
+
+    table: Table
+    places: Sequence[int]
+    axes: Sequence[str]
     dates: bool = False
+
+    def of(self, row: Row) -> tuple[float, ...]:
+        """The number of each axis; what is none, or beyond the globe, is refused."""
+        return tuple(self._axis(row, place, axis) for place, axis in zip(self.places, self.axes, strict=False))
+
+    def with_value(self, row: Row) -> _Row:
+        """The same with the value, whose column is the last."""
+        value = as_cell(self.table.value(row, self.places[-1])).strip()
+        return _Row(self.of(row), value, self.table.where(row.line))
+
+    def _axis(self, row: Row, place: int, axis: str) -> float:
+        text = as_cell(self.table.value(row, place)).strip()
+        value = number(text)
+        if value is None and axis == "time" and (value := day(text)) is not None:
+            self.dates = True
+        wrong = f"the coordinate {axis} is {text[:40]!r}, which is not a number"
+        problem = wrong if value is None else beyond_globe(axis, value)
+        if problem or value is None:
+            raise DataError(problem or "", where=self.table.where(row.line), fix="correct it, or delete the row")
+        return value
 
 
 def read_tables(paths: Sequence[Path], asked: PlaceTraining, *, strict: bool) -> FoundPlaces:
     """All rows of some tables. A row whose coordinates cannot be used is bad; one without a value is left out."""
-    gathered, notes = _Gathered(BadRows(asked.allowed)), list[str]()
+    gathered, dates = GatheredRows[_Row](asked.allowed), False
     columns: tuple[str, ...] = ()
     axes: tuple[str, ...] = GLOBE
     for path in paths:
         roles, names, axes = _roles(asked)
         table = open_table(path, roles, names, objects=OBJECT)
         if not table.columns:
-            for item in table.rows():
-                if isinstance(item, DataError):
-                    gathered.bad.take(item)
+            gathered.take(Reading((path,), table.faults()))
             continue
         if asked.plane_columns is None and asked.time_column is None and _named_time(table, names):
             roles, names, axes = (*roles[:-1], TIME, roles[-1]), (*names[:-1], None, names[-1]), (*GLOBE, "time")
         places = table.choose(roles, names, fix=SAY, strict=strict).places
-        columns = tuple((table.names[place] or f"column {place + 1}").strip() for place in places)
-        notes.append(f"{shown(path)}: {', '.join(columns[:-1])} are the place, {columns[-1]} is the value")
-        _take(table, places, axes, gathered)
-    return _places(gathered, axes, columns, notes, asked)
+        columns, found = tuple(map(table.title, places)), _Coordinates(table, places, axes)
+        note = f"{shown(path)}: {', '.join(columns[:-1])} are the place, {columns[-1]} is the value"
+        gathered.take(Reading((path,), table.each(found.with_value), columns, (note,)))
+        dates = dates or found.dates
+    return _places(gathered, axes, columns, dates, asked)
 
 
 def read_coordinates(path: Path, asked: PlaceTraining, axes: tuple[str, ...]) -> np.ndarray:
     """(N, A) the places of a table to predict at; columns may have other names than in the training data."""
     roles, names, _ = _roles(asked)
     wanted = {"lat": LAT, "lon": LON, "time": TIME}
-    chosen = tuple(wanted.get(axis) or known_as(axis, (axis,), lambda columns: []) for axis in axes)
+    chosen = tuple(wanted.get(axis) or known_as(axis, (axis,)) for axis in axes)
     known = {role.name: name for role, name in zip(roles, names, strict=True)}
     given = tuple(known.get(role.name) for role in chosen)
     table = open_table(path, chosen, given, objects=OBJECT)
@@ -74,14 +100,7 @@ def read_coordinates(path: Path, asked: PlaceTraining, axes: tuple[str, ...]) ->
         raise DataError("no rows", where=shown(path), fix=f"give a table with the columns {', '.join(axes)}")
     fix = f"name the columns {', '.join(axes)} in the first line"
     places = table.choose(chosen, given, fix=fix, strict=False).places
-    gathered, found = _Gathered(BadRows(None)), list[tuple[float, ...]]()
-    for item in table.rows():
-        if isinstance(item, DataError):
-            raise item
-        if item.cells != []:
-            found.append(
-                tuple(_coordinate(table, item, p, axis, gathered) for p, axis in zip(places, axes, strict=True))
-            )
+    found = list(raising(table.each(_Coordinates(table, places, axes).of)))
     return np.array(found, np.float64).reshape(-1, len(axes))
 
 
@@ -90,7 +109,7 @@ def _roles(asked: PlaceTraining) -> tuple[tuple[Role, ...], tuple[str | None, ..
     if asked.plane_columns is not None:
         given = [name.strip() for name in asked.plane_columns.split(",") if name.strip()]
         axes = tuple("xyz"[i] if len(given) <= 3 else f"x{i + 1}" for i in range(len(given)))
-        roles = tuple(known_as(axis, (), lambda columns: []) for axis in axes)
+        roles = tuple(known_as(axis, ()) for axis in axes)
         return (*roles, VALUE), (*given, asked.value_column), axes
     if asked.time_column is not None:
         names = (asked.lat_column, asked.lon_column, asked.time_column, asked.value_column)
@@ -105,71 +124,39 @@ def _named_time(table: Table, names: Sequence[str | None]) -> bool:
     return bool(found) and len(table.columns) > 3 and (table.names[found[0]] or "").casefold() not in asked
 
 
-def _take(table: Table, places: Sequence[int], axes: Sequence[str], into: _Gathered) -> None:
-    for item in table.rows():
-        if isinstance(item, DataError):
-            into.bad.take(item)
-        elif item.cells != []:
-            try:
-                where = tuple(
-                    _coordinate(table, item, place, axis, into) for place, axis in zip(places, axes, strict=False)
-                )
-            except DataError as error:
-                into.bad.take(error)
-                continue
-            value = as_cell(table.value(item, places[-1])).strip()
-            if not value:
-                into.blank += 1
-                continue
-            into.where.append(where)
-            into.values.append(value)
-            into.lines.append(table.where(item.line))
-
-
-def _coordinate(table: Table, row: Row, place: int, axis: str, into: _Gathered) -> float:
-    text = as_cell(table.value(row, place)).strip()
-    value = number(text)
-    if value is None and axis == "time" and (value := day(text)) is not None:
-        into.dates = True
-    problem = (
-        f"the coordinate {axis} is {text[:40]!r}, which is not a number" if value is None else beyond_globe(axis, value)
-    )
-    if problem or value is None:
-        raise DataError(problem or "", where=table.where(row.line), fix="correct it, or delete the row")
-    return value
-
-
 def _places(
-    gathered: _Gathered, axes: tuple[str, ...], columns: tuple[str, ...], notes: list[str], asked: PlaceTraining
+    gathered: GatheredRows[_Row], axes: tuple[str, ...], columns: tuple[str, ...], dates: bool, asked: PlaceTraining
 ) -> FoundPlaces:
-    kind = asked.labels or kind_of([text for text in gathered.values if text.casefold() not in ABSENT])
-    kept, values = [], list[float | str]()
-    for i, (text, line) in enumerate(zip(gathered.values, gathered.lines, strict=True)):
-        value: float | str | None = number(text) if kind == "numbers" else text
-        if value is None and text.casefold() in ABSENT:  # where classes are learned, NA may be one: Namibia
-            gathered.blank += 1
-            continue
+    filled = [row.value for row in gathered.rows if row.value and row.value.casefold() not in ABSENT]
+    kind = asked.labels or kind_of(filled)
+
+    def read(row: _Row) -> tuple[tuple[float, ...], float | str] | None:
+        value: float | str | None = number(row.value) if kind == "numbers" else row.value
+        if not row.value or (value is None and row.value.casefold() in ABSENT):  # as a class, NA may be Namibia
+            return None
         if value is None:
-            problem = f"the value {text[:40]!r} is not a number, as the others are"
-            gathered.bad.take(DataError(problem, where=line, fix="correct it, or delete the row"))
-            continue
-        kept.append(i)
-        values.append(value)
+            problem = f"the value {row.value[:40]!r} is not a number, as the others are"
+            raise DataError(problem, where=row.line, fix="correct it, or delete the row")
+        return row.place, value
+
+    before = gathered.bad.count
+    kept = list(gathered.bad.without(tried(gathered.rows, read)))
     gathered.bad.check(len(kept))
-    if gathered.blank:
-        notes.append(f"rows without a value, left out: {gathered.blank:,}")
+    notes = list(gathered.notes)
+    if blank := len(gathered.rows) - len(kept) - (gathered.bad.count - before):
+        notes.append(f"rows without a value, left out: {blank:,}")
     if gathered.bad.count:
         notes.append(f"bad rows, left out: {gathered.bad.count:,}")
-    where = np.array([gathered.where[i] for i in kept], np.float64).reshape(-1, len(axes))
+    where = np.array([place for place, _ in kept], np.float64).reshape(-1, len(axes))
     return FoundPlaces(
-        rows=PlaceRows(where, np.array(values, np.float64 if kind == "numbers" else np.str_)),
+        rows=PlaceRows(where, np.array([value for _, value in kept], np.float64 if kind == "numbers" else np.str_)),
         axes=axes,
         kind=kind,
         value=columns[-1] if columns else "value",
-        dates=gathered.dates,
+        dates=dates,
         columns=columns,
         notes=tuple(notes),
-        skipped=tuple(gathered.bad.listed()),
+        skipped=gathered.left_out,
     )
 
 

@@ -16,7 +16,8 @@ from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.errors import DataError
 from weft.files.decoding import shown
 from weft.files.finding import ending
-from weft.files.json_lines import kind, numbered, read_object
+from weft.files.gather import tried
+from weft.files.json_lines import kind, numbered, objects_on
 
 ENDINGS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".tsv", ".txt", ".jsonl")
 START = "-DOCSTART-"
@@ -106,14 +107,8 @@ def _misfit(path: Path, number: int, cells: list[str], size: int, columns: Colum
 
 def read_json_lines(path: Path, found: Numbered | None = None) -> Iterator[Tagged | DataError]:
     """The sentences of a .jsonl file, from the fields of known names."""
-    for number, line in numbered(path) if found is None else found:
-        if not line or line.isspace():
-            continue
-        where = f"{shown(path)}, line {number}"
-        try:
-            yield _sentence(read_object(line, where=where, fix=OBJECT), where)
-        except DataError as error:
-            yield error
+    objects = objects_on(numbered(path) if found is None else found, path, OBJECT)
+    return tried(objects, lambda one: _sentence(one[1], f"{shown(path)}, line {one[0]}"))
 
 
 def _sentence(data: dict[str, Any], where: str) -> Tagged:

@@ -21,7 +21,8 @@ from weft.files.decoding import current_encoding, read_text, shown
 from weft.files.endings import ENDINGS_OF_ONE_KIND
 from weft.files.finding import FoundFiles, ending, find
 from weft.files.foreign_text import known_text
-from weft.files.json_lines import numbered, read_object, read_string
+from weft.files.gather import raising
+from weft.files.json_lines import numbered, objects_on, read_string
 from weft.files.known_roles import ALL, ENOUGH
 from weft.files.mailboxes import ENDINGS as MAILS
 from weft.files.mailboxes import mails
@@ -171,11 +172,9 @@ def _documents(path: Path | GivenText, encoding: str | None = None) -> Iterator[
     if isinstance(path, GivenText):
         yield from (path.text, None)
     elif ending(path, ENDINGS) == ".jsonl":
-        for number, line in numbered(path, encoding):
-            if line and not line.isspace():
-                where = f"{shown(path)}, line {number}"
-                text = read_string(read_object(line, where=where, fix=FIX), "text", where=where, fix=FIX)
-                yield from (text, None) if text else (None,)
+        for number, data in raising(objects_on(numbered(path, encoding), path, FIX)):
+            text = read_string(data, "text", where=f"{shown(path)}, line {number}", fix=FIX)
+            yield from (text, None) if text else (None,)
     elif ending(path, MAILS):
         for text in mails(path, encoding):
             yield from (text, None) if text else (None,)
@@ -194,11 +193,9 @@ def _rows(path: Path) -> Iterator[str | None]:
         raise DataError(
             f'no column "text"; its columns: {found}', where=shown(path), fix='name the column of texts "text"'
         )
-    for item in table.rows():
-        if isinstance(item, DataError):
-            raise item
-        if item.cells:
-            text = table.text(item, table.names.index("text"))
+    for row in raising(table.rows()):
+        if row.cells:
+            text = table.text(row, table.names.index("text"))
             yield from (text, None) if text else (None,)
 
 

@@ -1,13 +1,14 @@
 """Tables of texts with a label each: the rows of one, and whether a table is one. Refuses to judge or count rows."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from weft.errors import DataError
+from weft.files.bad_rows import Gap
 from weft.files.columns import Column
 from weft.files.decoding import shown
+from weft.files.gather import Reading
 from weft.files.json_lines import kind
 from weft.files.known_roles import ENOUGH, LABEL, LABELLED, TEXT, holds_text
 from weft.files.languages import meaning
@@ -30,42 +31,38 @@ class LabelledRow(NamedTuple):
     where: str
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How a table is read: the names of the text's and the label's column, what to tell people, and the rows."""
+def labelled_text(text: str, label: str, where: str) -> LabelledRow:
+    """A text with its label, without white space around them; one that is missing is a gap."""
+    text, label = text.strip(), label.strip()
+    if not text or not label:
+        raise Gap("label" if text else "text", where)
+    return LabelledRow(text, label, where)
 
-    rows: Iterator[LabelledRow | DataError]
-    columns: tuple[tuple[str, str], ...] = ()
-    notes: tuple[str, ...] = ()
 
-
-def read_table(path: Path, asked: tuple[str | None, str | None], strict: bool) -> Reading:
+def read_table(path: Path, asked: tuple[str | None, str | None], strict: bool) -> Reading[LabelledRow]:
     """The texts and labels of a .tsv, .csv or .jsonl file; without `strict`, unknown names are ignored."""
     table = open_table(path, LABELLED, asked, objects=OBJECT)
     if not table.columns:
-        return Reading(item for item in table.rows() if isinstance(item, DataError))
+        return Reading((path,), table.faults())
     (text, label), _ = table.choose(LABELLED, asked, fix=SAY if strict else HEADER, strict=strict)
-    titles = _title(table, text), _title(table, label)
-    return Reading(_rows(table, text, label), (titles,), (_taken(table, text, label),))
+    titles = table.title(text), table.title(label)
+    return Reading((path,), table.each(_row(table, text, label)), titles, (_taken(table, text, label),))
 
 
-def _rows(table: Table, text: int, label: int) -> Iterator[LabelledRow | DataError]:
+def _row(table: Table, text: int, label: int) -> Callable[[Row], LabelledRow]:
+    """How a row is read. A text or label may be missing; in .jsonl a label may be a number, true or false, or a list of one."""
     lists: bool | None = None  # whether labels are lists of one, as the first is
-    for item in table.rows():
-        if isinstance(item, DataError):
-            yield item
-        elif item.cells != []:
-            if lists is None and table.value(item, label) is not None:
-                lists = isinstance(table.value(item, label), list)
-            try:
-                yield LabelledRow(*_cells(table, item, text, label, bool(lists)), table.where(item.line))
-            except DataError as error:
-                yield error
 
+    def read(row: Row) -> LabelledRow:
+        nonlocal lists
+        found, where = table.value(row, label), table.where(row.line)
+        lists = isinstance(found, list) if lists is None and found is not None else lists
+        if isinstance(found, dict | list) and not (lists and as_cell(found)):
+            problem = f'the field "{table.names[label]}" is {kind(found)}, expected a string or a number'
+            raise DataError(problem, where=where, fix=OBJECT)
+        return labelled_text("" if table.value(row, text) is None else table.text(row, text), as_cell(found), where)
 
-def _title(table: Table, place: int) -> str:
-    """What to call a column in a report."""
-    return (table.names[place] or f"column {place + 1}").strip()
+    return read
 
 
 def _taken(table: Table, text: int, label: int) -> str:
@@ -75,18 +72,6 @@ def _taken(table: Table, text: int, label: int) -> str:
         return f"{name}: {table.known}; the text is column {text + 1}, the label column {label + 1} of {len(names)}"
     fields = shown(names[text] or ""), shown(names[label] or "")
     return f"{name}: the text is the field {fields[0]!r}, the label {fields[1]!r}, of {len(names)} fields"
-
-
-def _cells(table: Table, row: Row, text: int, label: int, lists: bool) -> tuple[str, str]:
-    """The text and the label of a row, blank where one is missing. In .jsonl a label may be a number, true or false.
-
-    Where all labels are `lists` of one, that one is the label.
-    """
-    found = table.value(row, label)
-    if isinstance(found, dict | list) and not (lists and as_cell(found)):
-        problem = f'the field "{table.names[label]}" is {kind(found)}, expected a string or a number'
-        raise DataError(problem, where=table.where(row.line), fix=OBJECT)
-    return "" if table.value(row, text) is None else table.text(row, text), as_cell(found)
 
 
 def _possible(columns: Sequence[Column]) -> Judgement:

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from weft.errors import DataError, nearest
+from weft.files.bad_rows import Gaps
 from weft.files.decoding import shown
+from weft.files.gather import ReadFile, fingerprint
 from weft.files.held_out import SHARE, Split, split_rows
 from weft.files.labels import Kind, in_order
 
 UNEVEN = 5  # times that the largest class is larger than the smallest before it is said
 RARE = 5  # texts; a class with fewer is pointed out
-FIRST = 5  # places that are listed
 LISTED = 10  # classes that are listed
 
 
@@ -27,30 +27,6 @@ class Example:
 
     text: str
     label: str
-
-
-class TextFile(NamedTuple):
-    """A file or the folder of a class that was read, and how many texts it gave."""
-
-    path: Path
-    texts: int
-
-
-@dataclass
-class Gaps:
-    """How often something was missing, and where the first few times."""
-
-    count: int = 0
-    first: list[str] = field(default_factory=list)
-
-    def add(self, where: str) -> None:
-        """One more."""
-        self.count += 1
-        if len(self.first) < FIRST:
-            self.first.append(where)
-
-    def __str__(self) -> str:
-        return f"{self.count:,} ({'; '.join(self.first)}{'; …' if self.count > len(self.first) else ''})"
 
 
 @dataclass(frozen=True)
@@ -65,7 +41,7 @@ class LabelledTexts:
     kind: Kind
     classes: tuple[str, ...]
     columns: tuple[str, str]
-    files: tuple[TextFile, ...]
+    files: tuple[ReadFile, ...]
     skipped: tuple[tuple[str, str], ...] = field(repr=False)
     notes: tuple[str, ...] = field(repr=False)
     fingerprint: str
@@ -82,7 +58,7 @@ class LabelledTexts:
             kind="classes",
             classes=in_order({row.label for row in rows}),
             columns=("text", "label"),
-            files=(TextFile(Path(name), len(rows)),),
+            files=(ReadFile(Path(name), len(rows)),),
             skipped=(),
             notes=(),
             fingerprint=fingerprint_of(rows),
@@ -203,8 +179,4 @@ def overlap(train: Iterable[Example], test: Iterable[Example]) -> int:
 
 def fingerprint_of(rows: Sequence[Example]) -> str:
     """The SHA-256 over all texts and labels in order."""
-    digest = hashlib.sha256()
-    for row in rows:
-        for data in (row.text.encode("utf-8"), row.label.encode("utf-8")):
-            digest.update(b"%d:%b" % (len(data), data))
-    return digest.hexdigest()
+    return fingerprint(text for row in rows for text in (row.text, row.label))

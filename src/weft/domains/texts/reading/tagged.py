@@ -7,12 +7,13 @@ from pathlib import Path
 
 from weft.domains.texts.reading.conll import ENDINGS, EXAMPLE, Columns, read_columns, read_json_lines
 from weft.domains.texts.reading.schemes import Scheme, as_bio, entities, scheme_of, spelled, violations
-from weft.domains.texts.reading.tagged_texts import Tagged, TaggedFile, TaggedTexts, fingerprint_of, in_order
+from weft.domains.texts.reading.tagged_texts import Tagged, TaggedTexts, fingerprint_of, in_order
 from weft.errors import ConfigError, DataError
-from weft.files.bad_rows import BadRows, Skip, reasons
+from weft.files.bad_rows import Skip, reasons
 from weft.files.decoding import shown
 from weft.files.endings import TAGGED
 from weft.files.finding import ending, find
+from weft.files.gather import GatheredRows, Reading
 from weft.files.survey import NO, Judgement, Survey, Surveyed
 
 LEAST = 10  # sentences to learn from
@@ -44,36 +45,28 @@ def read_tagged(
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     found = find(named, ENDINGS)
     by_hand = {os.path.realpath(name) for name in named}
-    bad, notes, skipped = BadRows(skip), list[str](), list(found.skipped)
-    sentences: list[Tagged] = []
-    files: list[TaggedFile] = []
+    gathered = GatheredRows[Tagged](skip, found.skipped)
     for path in found.paths:
         if os.path.realpath(path) not in by_hand and not _looks_tagged(Surveyed(path)):
-            skipped.append((shown(path), "does not look like columns of words and tags"))
+            gathered.skipped.append((shown(path), "does not look like columns of words and tags"))
             continue
-        before = len(sentences)
         rows, columns = _rows(path, word, tag)
-        for row in rows:
-            if isinstance(row, DataError):
-                bad.take(row)
-            else:
-                sentences.append(row)
-        files.append(TaggedFile(path, len(sentences) - before))
-        notes += _passed_over(shown(path), columns)
-    bad.check(len(sentences))
+        gathered.take(Reading((path,), rows))
+        gathered.notes += _passed_over(shown(path), columns)
+    gathered.bad.check(len(gathered.rows))
     where = ", ".join(map(shown, found.paths[:3]))
-    _check(sentences, where, skipped, learn)
-    scheme, mended, kept = _in_bio(sentences)
+    _check(gathered.rows, where, gathered.skipped, learn)
+    scheme, mended, kept = _in_bio(gathered.rows)
     return TaggedTexts(
         sentences=kept,
         tags=in_order({tag for sentence in kept for tag in sentence.tags}) if scheme != "plain" else _plain(kept),
         scheme=scheme,
         mended=mended,
-        files=tuple(files),
-        skipped=(*skipped, *bad.listed()),
-        notes=tuple(notes),
+        files=tuple(gathered.files),
+        skipped=gathered.left_out,
+        notes=tuple(gathered.notes),
         fingerprint=fingerprint_of(kept),
-        bad=bad.count,
+        bad=gathered.bad.count,
     )
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from weft.domains.texts.reading.schemes import Scheme, entities, parted
 from weft.files.decoding import shown
-from weft.files.held_out import SHARE, Split, held_digests
+from weft.files.gather import ReadFile, fingerprint
+from weft.files.held_out import SHARE, Split, split_rows
 
 LISTED = 10  # kinds that are listed
 
@@ -21,13 +21,6 @@ class Tagged:
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
-
-
-class TaggedFile(NamedTuple):
-    """A file that was read, and how many sentences it gave."""
-
-    path: Path
-    sentences: int
 
 
 @dataclass(frozen=True)
@@ -42,7 +35,7 @@ class TaggedTexts:
     tags: tuple[str, ...]
     scheme: Scheme
     mended: int
-    files: tuple[TaggedFile, ...]
+    files: tuple[ReadFile, ...]
     skipped: tuple[tuple[str, str], ...] = field(repr=False)
     notes: tuple[str, ...] = field(repr=False)
     fingerprint: str
@@ -56,7 +49,7 @@ class TaggedTexts:
             tags=in_order({tag for one in sentences for tag in one.tags}),
             scheme="BIO",
             mended=0,
-            files=(TaggedFile(Path(name), len(sentences)),),
+            files=(ReadFile(Path(name), len(sentences)),),
             skipped=(),
             notes=(),
             fingerprint=fingerprint_of(sentences),
@@ -112,10 +105,7 @@ def in_order(tags: set[str]) -> tuple[str, ...]:
 def split_tagged(sentences: Sequence[Tagged], share: float = SHARE) -> Split[list[Tagged], list[Tagged]]:
     """Hold out about a share of the sentences, those whose words have the lowest SHA-256."""
     digests = [hashlib.sha256(" ".join(one.words).casefold().encode("utf-8")).digest() for one in sentences]
-    held = set(held_digests(digests, share, what="sentences"))
-    sides: tuple[list[Tagged], list[Tagged]] = ([], [])
-    for sentence, digest in zip(sentences, digests, strict=True):
-        sides[digest in held].append(sentence)
+    sides = split_rows(sentences, digests, share, what="sentences")
     rule = (
         f"{len(sides[1]):,} of {len(sentences):,} sentences: about {share:.0%} are held out, those whose words have "
         "the lowest SHA-256 (letter case aside), so that equal sentences fall on the same side"
@@ -125,10 +115,7 @@ def split_tagged(sentences: Sequence[Tagged], share: float = SHARE) -> Split[lis
 
 def fingerprint_of(sentences: Sequence[Tagged]) -> str:
     """The SHA-256 over all words and tags in order."""
-    digest = hashlib.sha256()
+    pieces = list[str | bytes]()
     for sentence in sentences:
-        for text in (*sentence.words, *sentence.tags):
-            data = text.encode("utf-8")
-            digest.update(b"%d:%b" % (len(data), data))
-        digest.update(b"\n")
-    return digest.hexdigest()
+        pieces += [*sentence.words, *sentence.tags, b"\n"]
+    return fingerprint(pieces)

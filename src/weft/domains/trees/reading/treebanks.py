@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from weft.domains.trees.reading.notation import COMMENTS, EXAMPLE, BracketReader
 from weft.domains.trees.reading.tree import Tree, leaves, normal, sentence, walk
@@ -17,18 +16,12 @@ from weft.files.bad_rows import reasons
 from weft.files.decoding import read_text, shown
 from weft.files.endings import TREES
 from weft.files.finding import ending, find
-from weft.files.foreign_text import BRACKETED, is_newick
+from weft.files.foreign_text import is_newick
+from weft.files.gather import ReadFile
 from weft.files.survey import NO, Judgement, Survey, Surveyed
 
 ENDINGS = (*TREES, ".txt")
 FIRST = 3  # trees that are read to tell them from other text
-
-
-class TreeFile(NamedTuple):
-    """A file that was read, and how many trees it gave."""
-
-    path: Path
-    trees: int
 
 
 @dataclass(frozen=True)
@@ -40,7 +33,7 @@ class Treebank:
     """
 
     trees: list[Tree] = field(repr=False)
-    files: tuple[TreeFile, ...]
+    files: tuple[ReadFile, ...]
     skipped: tuple[tuple[str, str], ...] = field(repr=False)
     notes: tuple[str, ...] = field(repr=False)
     fingerprint: str
@@ -92,7 +85,7 @@ def read_trees(sources: str | Path | Sequence[str | Path], *, normalise: bool = 
             else:
                 trees.append(kept)
                 digest.update(f"{kept}\n".encode())
-        files.append(TreeFile(path, len(trees) - before))
+        files.append(ReadFile(path, len(trees) - before))
         if empty:
             skipped.append((shown(path), f"{empty} of its trees hold nothing but traces"))
         elif len(trees) == before:
@@ -125,7 +118,7 @@ def refusal(source: Surveyed) -> DataError | None:
     known = ending(source.path, ENDINGS) is not None
     if source.kind != "file" or known or not isinstance(source.start, str) or not is_bracketed(source.start):
         return None
-    return foreign.refusal(BRACKETED, source.path, shown(source.path))
+    return foreign.refusal(foreign.formats()["bracketed"], source.path, shown(source.path))
 
 
 def is_bracketed(start: str) -> bool:
