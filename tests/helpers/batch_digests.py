@@ -50,16 +50,13 @@ MORE: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {  # other kinds 
     "forecast atmorep": ("forecast", ("ripples.nc",), {"model": "atmorep"}),
 }
 CASES = {**{name: (name, trial.files, trial.drawn) for name, trial in TRIALS.items()}, **MORE}
-SMALLER: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {"forecast": (("ripples.nc",), {"patch": 2})}  # 4 x 4 x 20
-
 UNDISTURBED = {f"{name} undisturbed": (name, trial.files, {}) for name, trial in EVERY.items()}  # no chance in training
 
 
 def planned(case: str) -> tuple[Dataset[Any, Any], Work]:
     """The data of a case and the work that is planned on it. How to reach them is known here alone."""
     name, files, more = CASES[case] if case in CASES else UNDISTURBED[case]
-    files, smaller = SMALLER.get(name, (files, {}))
-    settings = {**TINY, **EVERY[name].settings, **smaller, **more}
+    settings = {**TINY, **EVERY[name].settings, **more}
     settings = {key: value for key, value in settings.items() if value is not None}
     model, steps, card = settings.pop("model", None), settings.pop("steps"), card_named(name)
     sources = tuple(str(DATA / file) for file in files)

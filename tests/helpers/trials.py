@@ -189,11 +189,11 @@ TRIALS: dict[str, Trial] = {
         onnx=False,
     ),
     "forecast": Trial(
-        files=("waves.nc",),
-        settings={"batch": 2, "history": 3, "ahead": 2, "patch": 3},
+        files=("ripples.nc",),  # 20 fields of 4 x 4 cells
+        settings={"batch": 2, "history": 3, "ahead": 2, "patch": 2},
         drawn={"dropout": 0.1},
         sample={"patch": 12},
-        input=str(DATA / "waves.nc"),
+        input=str(DATA / "ripples.nc"),
         answer={"input", "made", "times", "layers"},
         metrics={
             "rmse",

@@ -41,7 +41,7 @@ VALUES: dict[str, tuple[Value, ...]] = {
     "distill-images": (PIXELS, PICTURE),
     "caption": (PIXELS, PICTURE),
     "answer": (Questioned(PIXELS, "What colour is it?"), Questioned(PICTURE, "What colour is it?")),
-    "forecast": (Content((DATA / "waves.nc").read_bytes(), ".nc"),),
+    "forecast": (Content((DATA / "ripples.nc").read_bytes(), ".nc"),),
     "fit-field": ("48.1, 11.6", Spot((48.1, 11.6)), Content(b"lat,lon\n48.1,11.6\n", ".csv")),
     "graph": (Content((DATA / "villages.json").read_bytes(), ".json"),),
     "sets": (EVERY["sets"].input,),
@@ -78,13 +78,7 @@ def strange(names: list[str], run: weft.Run) -> list[str]:
     return [name for name in names if not name.startswith(known) and name != os.devnull]
 
 
-LONG = {"forecast"}
-
-
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EVERY],
-)
+@pytest.fixture(scope="module", params=list(EVERY))
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> weft.Run:
     """A tiny run of each task."""
     return train(request.param, EVERY[request.param].data, out=tmp_path_factory.mktemp("asked") / "run")

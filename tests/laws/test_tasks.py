@@ -44,13 +44,7 @@ def own_copy(trial: Trial, folder: Path) -> list[Path]:
     return [Path(shutil.copy(path, folder / path.name)) for path in trial.data]
 
 
-LONG = {"forecast"}  # measuring fields beside their baselines takes longer than all other tasks together
-
-
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EVERY],
-)
+@pytest.fixture(scope="module", params=list(EVERY))
 def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """The run that the laws are about; made once for each task."""
     trial, folder = EVERY[request.param], tmp_path_factory.mktemp(request.param)
@@ -211,6 +205,46 @@ def test_a_look_shows_itself_in_every_form(trained: Trained) -> None:
     assert json.loads(json.dumps(view.to_json()))
     assert view.note() is None or isinstance(view.note(), str)
     assert repr(view).startswith(f"<{type(view).__name__}: {view.about}") and "<img" in view._repr_html_()
+
+
+SILENT = {"reconstruct-images", "distill-images", "embed-words"}  # whose looks carry no answer
+WRITING = {"caption", "answer"}  # whose looks carry one where a word was written
+FIRST_TOKEN = {"max_tokens": 1, "temperature": 0.0}
+
+
+def said_by(found: dict[str, Any], called: str) -> list[tuple[str, float | None]]:
+    """What a prediction says, as a look says it, the likeliest first; `called` is the look's name for its answer."""
+    if "nodes" in found:
+        (found,) = (one for one in found["nodes"] if called == f"answer for {one['node']}")
+    if "probabilities" in found:
+        return list(found["probabilities"].items())
+    if "candidates" in found:
+        return [(one["token"], one["probability"]) for one in found["candidates"]]
+    if "tags" in found:
+        tagged = [f"{word} {tag}" for word, tag in zip(found["words"], found["tags"], strict=True) if tag != "O"]
+        return [(text, None) for text in tagged or ["no word is tagged"]]
+    if "value" in found:
+        return [(f"{found['value']:g}", None)]
+    return [(repr(found["text"]) if called == "next token" else found["text"], None)]
+
+
+def test_the_answer_of_a_look_is_that_of_a_prediction(trained: Trained) -> None:
+    answer = trained.run.look(trained.trial.input).answer
+    if answer is None:
+        assert trained.name in SILENT | WRITING
+        return
+    if trained.name == "forecast":  # a look is of one place, a prediction in words of the whole area
+        assert [text.split()[0] for text, _ in answer.said] == list(
+            trained.run.predict(trained.trial.input)[0]["layers"]
+        )
+        return
+    settings = FIRST_TOKEN if answer.called == "next token" else {}
+    (found,) = trained.run.predict(trained.trial.input, **settings)
+    expected = said_by(found, answer.called)
+    assert answer.said
+    for (text, chance), (wanted, probability) in zip(answer.said, expected, strict=False):
+        assert text == wanted
+        assert probability is None or chance == pytest.approx(probability, abs=1e-5)
 
 
 # Refused

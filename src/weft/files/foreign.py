@@ -1,7 +1,7 @@
-"""Formats that people have and weft does not read: known by first bytes and ending, each with a command that converts it.
+"""Formats that weft does not read: known by first bytes and ending, each with a command that converts it.
 
 What is known of each stands in foreign.toml, which is read when first needed. Knows names and commands; refuses to open
-anything else. Formats that are text are told apart in `foreign_text`, except PDF and RTF, whose text is not what people see.
+anything else. Formats that are text are told apart in `foreign_text`; PDF and RTF are not what people see.
 """
 
 import shlex
@@ -23,7 +23,7 @@ ZIP_START = 8192  # bytes of a zip archive in which names tell what it holds
 
 @dataclass(frozen=True)
 class Foreign:
-    """A format: its name, and a command that makes a file of it that weft reads; the fields are those of foreign.toml."""
+    """A format: its name, and a command that makes a file which weft reads; the fields are those of foreign.toml."""
 
     name: str
     command: str = ""

@@ -1,8 +1,8 @@
-"""Rows out of people's files: what each row becomes, and all that some files gave. The one way in which readers take rows.
+"""Rows out of people's files: what each row becomes, and all that some files gave. Every reader takes rows this way.
 
-A reader says how a row becomes a value, and what makes it bad by the `DataError` that it raises. What comes out of a file,
-in order, is a value, or what is wrong with a row (a `DataError`, not raised: how many may be bad is decided where rows are
-gathered), or the word for a row that its own file says is not to be used ("fuzzy"). Refuses to know what the values are.
+A reader says how a row becomes a value; a bad row raises a `DataError`. What comes out of a file, in order, is a value,
+or the error of a bad row (not raised: how many may be bad is decided where rows are gathered), or the word for a row
+that its own file says is not to be used ("fuzzy"). Refuses to know what the values are.
 """
 
 import hashlib

@@ -131,7 +131,7 @@ def _table(path: Path, items: list[Item], objects: str) -> Table:
 
 
 def objects_in(data: Any, key: str, path: Path, fix: str) -> Iterator[tuple[str, dict[str, Any]] | DataError]:
-    """The objects in a list that an object holds, each with where it stands: annotations[7]; or what is wrong with one."""
+    """The objects in a list that an object holds, each with its place (annotations[7]); or what is wrong with one."""
     found = data.get(key) if isinstance(data, dict) else None
     if not isinstance(found, list):
         problem = f'no list "{key}" in it' if isinstance(data, dict) else f"expected an object, found {kind(data)}"

@@ -107,7 +107,7 @@ class Table:
         return (item for item in self.rows() if isinstance(item, DataError))
 
     def wanted(self, asked: Sequence[str | None], strict: bool) -> list[str | None]:
-        """The columns that are asked for. Those asked for of other data (not `strict`) count where a column has the name."""
+        """The columns that are asked for. Without `strict`, a name that no column has is None."""
         return [name if strict or has_column(self.columns, name) else None for name in asked]
 
     def title(self, place: int) -> str:

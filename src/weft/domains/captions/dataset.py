@@ -46,7 +46,7 @@ class CaptionedPictures(Reader[PictureData]):
 
 
 def divided_pictures(read: Callable[..., FoundPictures], sources: Sequence[str], valid: str | None) -> PictureData:
-    """The pictures of some sources, or of the sample, with those held out; `read` finds what rows say of pictures."""
+    """Pictures to train on and held out, of sources or of the sample; `read` finds what rows say about pictures."""
     found = read(sources) if sources else scenes()
     given = None if valid is None else read([valid], further=sources)
     data = held_apart(found, given, name_of(sources, SCENES), valid, apart=SET_APART if sources else UNSEEN)

@@ -50,7 +50,7 @@ def read_table(path: Path, asked: tuple[str | None, str | None], strict: bool) -
 
 
 def _row(table: Table, text: int, label: int) -> Callable[[Row], LabelledRow]:
-    """How a row is read. A text or label may be missing; in .jsonl a label may be a number, true or false, or a list of one."""
+    """How a row is read. A text or label may be missing; in .jsonl a label may be a number, a truth value or a list."""
     lists: bool | None = None  # whether labels are lists of one, as the first is
 
     def read(row: Row) -> LabelledRow:
