@@ -21,7 +21,7 @@ from weft.errors import DataError, listed
 from weft.files.columns import number
 from weft.files.dataset import Count, Dataset, Reader
 from weft.files.decoding import shown
-from weft.files.held_out import SHARE, held_digests
+from weft.files.held_out import SHARE, split_rows
 from weft.files.known_roles import LABEL, PICTURE
 from weft.files.labels import Kind
 from weft.files.pictures.locations import FilePlace
@@ -36,11 +36,7 @@ def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tup
     out, and at least one stays.
     """
     labels = album.labels if even else None
-    keys = _keys(album)
-    held = set(held_digests(keys, share, what="pictures", groups=labels))
-    sides: tuple[list[int], list[int]] = ([], [])
-    for index, one in enumerate(keys):
-        sides[one in held].append(index)
+    sides = split_rows(range(len(album)), _keys(album), share, what="pictures", groups=labels)
     each = "of each class " if labels else ""
     rule = (
         f"{len(sides[1]):,} of {len(album):,} pictures: about {share:.0%} {each}are held out, those whose content has "

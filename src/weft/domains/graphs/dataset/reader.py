@@ -15,7 +15,7 @@ from weft.domains.graphs.sample import dice_throws, party
 from weft.domains.graphs.settings import GraphTraining, SetTraining
 from weft.errors import DataError, listed
 from weft.files.dataset import Count, Reader
-from weft.files.held_out import SHARE, held_digests
+from weft.files.held_out import SHARE, split_rows
 from weft.files.labels import Kind, in_order, kind_of
 from weft.files.survey import Judgement, Survey
 from weft.modalities.graph import Graph
@@ -69,10 +69,8 @@ def whole_data(
 
 
 def _split(graphs: Sequence[Graph], kind: Kind, thing: str) -> tuple[list[Graph], list[Graph], str]:
-    digests = [graph.digest() for graph in graphs]
     groups = [graph.label for graph in graphs] if kind == "classes" else None
-    held = set(held_digests(digests, what=thing, groups=groups))
-    train, out = ([g for g, d in zip(graphs, digests, strict=True) if (d in held) is side] for side in (False, True))
+    train, out = split_rows(graphs, [graph.digest() for graph in graphs], what=thing, groups=groups)
     each = " of each class" if kind == "classes" else ""
     rule = (
         f"{len(out):,} of {len(graphs):,} {thing}: about {SHARE:.0%}{each} are held out, those with the lowest "
@@ -163,10 +161,10 @@ def _nodes_split(every: LabelledNodes, kind: Kind) -> tuple[list[np.ndarray], li
     names = [f"{g} {every.graphs[g].node(i)}" for g, i in places]
     digests = [hashlib.sha256(name.encode("utf-8")).digest() for name in names]
     groups = every.labels() if kind == "classes" else None
-    held = set(held_digests(digests, what="labelled nodes", groups=groups))
     sides = [[np.zeros(graph.size, bool) for graph in every.graphs] for _ in range(2)]
-    for (graph, node), digest in zip(places, digests, strict=True):
-        sides[digest in held][graph][node] = True
+    for masks, nodes in zip(sides, split_rows(places, digests, what="labelled nodes", groups=groups), strict=True):
+        for graph, node in nodes:
+            masks[graph][node] = True
     return sides[0], sides[1]
 
 
