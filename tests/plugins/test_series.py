@@ -17,6 +17,7 @@ import weft
 from weft.cli.app import run as command
 from weft.domains.registry import CARDS, all_cards
 from weft.errors import WeftError
+from weft.tasks.labels.classes import ClassCodec
 
 SOURCE = Path(weft.__file__).parents[1]
 NAME = "classify-series"
@@ -115,3 +116,17 @@ def test_bad_rows_are_refused_with_their_line_or_left_out(tmp_path: Path) -> Non
             weft.train(str(table), task=NAME, out=tmp_path / "run", steps=1, quiet=True)
         run = weft.train(str(table), task=NAME, out=tmp_path / "run", steps=1, skip=1, quiet=True)
     assert run.config["data"]["amounts"]["train"] + run.config["data"]["amounts"]["held_out"] == len(lines) - 2
+
+
+def test_a_head_goes_on_where_the_labels_are_the_same_and_begins_anew_where_not(folder: Path, tmp_path: Path) -> None:
+    with installed():
+        run = weft.load(folder)
+        other = {**run.loaded.codecs, "label": ClassCodec(ClassCodec.Config(names=("a", "b", "c")))}
+        for codecs, kept in ((run.loaded.codecs, True), (other, False)):
+            assert ("head.out.weight" in run.task.start(run.loaded, codecs)) == kept
+        table = tmp_path / "flats.csv"
+        lines = Path(DATA).read_text().splitlines()
+        flats = [f"flat,{one.partition(',')[2]}" if i % 3 == 1 else one for i, one in enumerate(lines)]
+        table.write_text("\n".join(flats) + "\n")
+        again = weft.train(str(table), from_=folder, out=tmp_path / "run", steps=1, quiet=True)
+    assert again.model.head.out.out_features == 3
