@@ -36,7 +36,7 @@ def quick() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def run(quick: None, tmp_path_factory: pytest.TempPathFactory) -> weft.Run:
-    return train("forecast", WAVES, out=tmp_path_factory.mktemp("forecast") / "run")
+    return train("forecast", WAVES, out=tmp_path_factory.mktemp("forecast") / "run", patch=3)
 
 
 @pytest.fixture(scope="module")
@@ -251,20 +251,20 @@ def test_too_few_fields_and_fields_that_never_follow_each_other_are_refused(wave
     few, lone = tmp_path / "few.nc", tmp_path / "lone.nc"
     waves.isel(time=slice(0, 5)).to_netcdf(few)
     with pytest.raises(DataError, match=r"few.nc: 5 fields are too few(?s:.*)at least 8"):
-        train("forecast", few, out=tmp_path / "run")
+        train("forecast", few, out=tmp_path / "run", patch=3)
     days = np.cumsum(np.arange(1, 13) ** 2)
     waves.isel(time=slice(0, 12)).assign_coords(time=waves.time.values[0] + days * np.timedelta64(1, "D")).to_netcdf(
         lone
     )
     with pytest.raises(DataError, match="lone.nc: of the .* fields .* none follows another by one step"):
-        train("forecast", lone, out=tmp_path / "run")
+        train("forecast", lone, out=tmp_path / "run", patch=3)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_short_file_has_short_windows(waves, tmp_path):
     path = tmp_path / "short.nc"
     waves.isel(time=slice(0, 9)).to_netcdf(path)
-    run = train("forecast", path, out=tmp_path / "run", history=None, ahead=None, steps=2)
+    run = train("forecast", path, out=tmp_path / "run", history=None, ahead=None, steps=2, patch=3)
     assert run.config["training"]["history"] == 2 and run.config["training"]["ahead"] == 2
 
 

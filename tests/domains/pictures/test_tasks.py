@@ -68,8 +68,13 @@ def net(photos: Path) -> weft.Run:
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run, filling: weft.Run) -> None:
     """No pictures, once one run of each was made with them."""
-    for name in ("runs.training.loss_curve", "tasks.labels.confusion", "tasks.labels.calibration",
-                 "tasks.pictures.contact_sheet", "tasks.filling.reconstructions"):  # fmt: skip
+    for name in (
+        "runs.training.loss_curve",
+        "tasks.labels.labelling.confusion",
+        "tasks.labels.labelling.calibration",
+        "domains.pictures.given.contact_sheet",
+        "domains.pictures.reconstruct_images.reconstructions",
+    ):
         monkeypatch.setattr(f"weft.{name}", lambda *args, **more: b"a picture")
 
 
