@@ -30,7 +30,7 @@ def test_a_row_becomes_a_value_or_nothing_or_what_is_wrong_with_it():
 
 
 def test_strict_rows_raise_the_first_bad_one():
-    rows = strict(tried(["1", "x", "2"], number))
+    rows = raising(tried(["1", "x", "2"], number))
     assert next(rows) == 1
     with pytest.raises(DataError, match="no number"):
         next(rows)
