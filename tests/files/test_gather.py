@@ -6,7 +6,7 @@ import pytest
 
 from weft.errors import DataError
 from weft.files.bad_rows import Gap
-from weft.files.gather import GatheredRows, ReadFile, Reading, fingerprint, tried
+from weft.files.gather import GatheredRows, ReadFile, Reading, fingerprint, raising, tried
 from weft.files.known_roles import LABELLED
 from weft.files.tables import Row, Table, open_table
 
