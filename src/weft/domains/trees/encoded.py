@@ -38,7 +38,7 @@ def linearise(tree: Tree) -> str:
 
 
 def parse_linear(text: str, words: str | Sequence[str]) -> Parsed:
-    """The tree that symbols spell, over exactly these words (a text is split at white space), whatever the symbols are.
+    """The tree that symbols spell, over exactly these words (a text is split at white space); broken symbols too.
 
     The k-th XX is the k-th word; its part of speech is XX. Well-formed symbols come back as the tree they were made of;
     closing brackets may then also stand without a label. All else is repaired, always in the same way:

@@ -1,8 +1,8 @@
 """A process that does nothing but decode pictures, so that a picture which crashes its decoder ends this process alone.
 
 Run as `python -m weft.files.pictures.decode_worker SECONDS`. Requests come on standard input, answers go to standard
-output; at the end of its input it ends. It imports no more than decoding needs. One picture may take so many seconds:
-then the system ends the process, whatever the decoder does.
+output; at the end of its input it ends. It imports no more than decoding needs. A picture that takes more
+than SECONDS ends the process: the system's alarm does it, even while the decoder is in C code.
 """
 
 import os

@@ -115,7 +115,7 @@ def mae(
 def scale_mae(
     size: VisionSize, sight: Sight, *, outputs: None = None, dropout: float = 0.0, drop: float = 0.0
 ) -> Stream.Config:
-    """`mae` with places on the ground (Reed et al., 2023): coordinates are in metres, whatever the size of a pixel."""
+    """`mae` with places on the ground (Reed et al., 2023): coordinates are in metres, for pixels of any size."""
     return _sinusoidal(size, sight, dropout, ("south", "east"))
 
 

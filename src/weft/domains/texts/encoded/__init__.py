@@ -2,6 +2,6 @@
 
 running      one stream to train on and one held out
 masking      windows of a stream with some tokens hidden. `TokenMasker` draws them by (key, index); a held-out window
-             hides the same tokens whatever the seed
+             hides the same tokens for every seed
 whole_texts  texts with their labels, sentences with a tag at the first token of each word; how much there is of them
 """
