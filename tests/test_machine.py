@@ -1,11 +1,13 @@
-"""A machine that offers matrix tiles without describing them is used without them."""
+"""Machines with faults are used all the same: matrix tiles that are not described, users without a home."""
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
-from weft.machine import WITHOUT_AMX, avoid_broken_amx
+from weft.machine import CACHES, WITHOUT_AMX, avoid_broken_amx, do_without_home
+from weft.native.build import cache_folder
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,59 @@ def test_a_machine_that_tells_nothing_is_left_alone(tmp_path: Path, monkeypatch:
     monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
     avoid_broken_amx(tmp_path / "nothing")
     assert "ONEDNN_MAX_CPU_ISA" not in os.environ
+
+
+@pytest.fixture
+def nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user without HOME and without an entry in the list of users; the folder for temporary files."""
+    pwd = pytest.importorskip("pwd")
+
+    def unknown(user: int) -> None:
+        raise KeyError(user)
+
+    for name in ("HOME", "XDG_CACHE_HOME", *CACHES.values()):
+        monkeypatch.setenv(name, "")  # so that what is set meanwhile is undone
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_a_user_without_a_home_has_private_caches(nobody: Path):
+    do_without_home()
+    private = nobody / f"weft-{os.getuid()}"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert {name: os.environ[variable] for name, variable in CACHES.items()} == {n: f"{private}/{n}" for n in CACHES}
+    assert cache_folder() == private / "weft" / "native"
+
+
+@pytest.mark.parametrize("kind", ["open to others", "a link", "a file"])
+def test_a_folder_that_others_could_change_is_not_used_as_a_cache(nobody: Path, kind: str):
+    planted, elsewhere = nobody / f"weft-{os.getuid()}", nobody / "elsewhere"
+    elsewhere.mkdir()
+    if kind == "a link":
+        planted.symlink_to(elsewhere)
+    elif kind == "a file":
+        planted.touch()
+    else:
+        planted.mkdir()
+        planted.chmod(0o770)
+    do_without_home()
+    used = Path(os.environ["WEFT_CACHE"]).parent
+    assert used.parent == nobody and used not in (planted, elsewhere) and stat.S_IMODE(used.stat().st_mode) == 0o700
+
+
+def test_a_home_that_cannot_be_written_keeps_the_caches_that_it_has(nobody: Path, monkeypatch: pytest.MonkeyPatch):
+    (nobody / "home" / ".cache" / "huggingface").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(nobody / "home"))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setenv("MPLCONFIGDIR", "their own")
+    do_without_home()
+    assert "HF_HOME" not in os.environ and os.environ["MPLCONFIGDIR"] == "their own"
+    assert os.environ["WEFT_CACHE"] == f"{nobody}/weft-{os.getuid()}/weft"
+
+
+def test_a_home_that_can_be_written_is_used(nobody: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(nobody / "home"))
+    do_without_home()
+    assert "WEFT_CACHE" not in os.environ and cache_folder() == nobody / "home" / ".cache" / "weft" / "native"

@@ -39,7 +39,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
-from weft.machine import avoid_broken_amx
+from weft.machine import avoid_broken_amx, do_without_home
 from weft.version import VERSION as __version__
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from weft.tokens import Tokens as Tokens
 
 avoid_broken_amx()
+do_without_home()
 
 _homes = {
     "Run": "weft.runs",

@@ -15,6 +15,8 @@ from helpers import processes
 from helpers.commands import TINY, WEFT, Done, Weft, lines, text
 from helpers.seals import unsealed
 
+from weft import native
+
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 BRIEF = (*TINY, "--steps", "2")
 
@@ -419,12 +421,21 @@ def test_no_connection_is_ever_tried_and_no_pickle_ever_read(weft: Weft) -> None
 
 
 def test_the_real_command_needs_no_network_and_no_home(weft: Weft) -> None:
-    """No HOME, C locale, another time zone, an open umask, no network: it works, and nothing is open to everyone."""
-    code = AUDIT + "\nimport os; os.umask(0); from weft.cli import main; main()"
+    """No HOME and no user, C locale, another time zone, an open umask, no network: nothing is open to everyone."""
+    nobody = "def unknown(user): raise KeyError(user)\nimport pwd; pwd.getpwuid = unknown\n"
+    code = AUDIT + nobody + "import os; os.umask(0); from weft.cli import main; main()"
+    temporary = weft.folder / "temporary"
+    if (built := native.library()) is not None:  # to build it once more would take long
+        kept = temporary / f"weft-{os.getuid()}" / "weft" / "native"
+        kept.mkdir(parents=True)
+        kept.parent.parent.chmod(0o700)
+        shutil.copy(built.path, kept / f"kernels-{built.sources}.so")
     done = command("train", "book.txt", *BRIEF, "--set", "tensorboard=true", "--out", "run", "--json", cwd=weft.folder,
                    start=(sys.executable, "-c", code), HOME=None, LC_ALL="C", LANG="C", TZ="Pacific/Kiritimati",
-                   MPLCONFIGDIR=None, XDG_CONFIG_HOME=None, XDG_CACHE_HOME=None)  # fmt: skip
+                   MPLCONFIGDIR=None, XDG_CONFIG_HOME=None, XDG_CACHE_HOME=None, WEFT_CACHE=None,
+                   TMPDIR=str(temporary))  # fmt: skip
     assert done.code == 0 and done.json["steps"] == 2, done.err
+    assert not (weft.folder / "~").exists()
     for path in (weft.folder / "run", *(weft.folder / "run").rglob("*")):
         assert not path.stat().st_mode & stat.S_IWOTH, f"{path} may be changed by everyone"
 

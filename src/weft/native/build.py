@@ -36,9 +36,9 @@ def compiler() -> str | None:
 
 
 def cache_folder() -> Path:
-    """Where libraries that are built at their first use are kept."""
+    """Where libraries that are built at their first use are kept; `machine` names it where there is no home."""
     root = os.environ.get("WEFT_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "weft")
-    return Path(root).expanduser() / "native"
+    return Path(os.path.expanduser(root)) / "native"
 
 
 def build(target: Path) -> str | None:
