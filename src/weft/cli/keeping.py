@@ -69,11 +69,14 @@ def compare(
 
     if output_ is not None and output_.suffix.lower() not in (".png", ".svg"):
         raise WeftError("unknown kind of picture", where=f"-o {output_}", fix="use .png or .svg")
+    from weft.files.writing import refuse_output
+
+    refuse_output(output_, data or (), map(Path, runs), option="-o")
     found = compare_(runs, data or ())
     if output_ is not None:
-        from weft.storage.store import write_file
+        from weft.files.writing import write_made
 
-        write_file(output_, found.picture(output_.suffix.lower()[1:]))
+        write_made(output_, found.picture(output_.suffix.lower()[1:]))
         output.say(f"wrote {output_}")
     if json:
         output.emit(found.to_json())

@@ -41,8 +41,10 @@ def check(
     Says what the data is, what can be learned from it, and what is wrong with it.
     """
     output.prepare()
+    from weft.files.writing import refuse_output
     from weft.runs.checking import check as check_
 
+    refuse_output(output_, data, option="-o")
     found = check_(data, task=task, minutes=minutes, plan=plan, quiet=False, **settings_of(set_, check_))
     output.checked(found, json, output_)
 

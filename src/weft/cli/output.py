@@ -53,13 +53,13 @@ def emit(report: Report) -> None:
 def checked(found: Any, as_json: bool, path: Path | None) -> None:
     """The result of `weft check`."""
     if path is not None:
-        from weft.storage.store import write_file
+        from weft.files.writing import write_made
 
         kind = path.suffix.lower()
         if kind not in (".png", ".svg"):
             raise WeftError(f"a sheet cannot be written as {kind or 'a file without an ending'}", where=f"-o {path}",
                             fix="use .png or .svg")  # fmt: skip
-        write_file(path, found.sheet(kind[1:]))
+        write_made(path, found.sheet(kind[1:]))
         say(f"wrote {path}")
     if as_json:
         emit(found.to_json())
@@ -186,9 +186,9 @@ def predicted(
     found = report["predictions"]
     texts = _texts(found, shown)
     if path is not None:
-        from weft.storage.store import write_file
+        from weft.files.writing import write_made
 
-        write_file(path, (_lines(found) if path.suffix == ".jsonl" else texts + "\n").encode("utf-8", "replace"))
+        write_made(path, (_lines(found) if path.suffix == ".jsonl" else texts + "\n").encode("utf-8", "replace"))
         say(f"wrote {path}")
     if as_json:
         emit(report)
@@ -225,9 +225,9 @@ def document(text: str, path: Path | None) -> None:
     if path is None:
         sys.stdout.write(harmless(text))
         return
-    from weft.storage.store import write_file
+    from weft.files.writing import write_made
 
-    write_file(path, text.encode("utf-8", "replace"))
+    write_made(path, text.encode("utf-8", "replace"))
     say(f"wrote {path}")
 
 

@@ -43,8 +43,9 @@ def predict(
     """
     output.prepare()
     loaded = load_run(run, broken=broken)
-    from weft.runs.asking import predicted
+    from weft.runs.asking import check_output, predicted
 
+    check_output(loaded, output_, [*(inputs or ()), input])
     settings = settings_of(set_, loaded.predict)
     if input is not None and str(input) != "-" and not inputs and not json:
         document = loaded.predict_file(input, **settings)
@@ -132,6 +133,9 @@ def look(
         check_ending(output_)
     asked = inputs or ([] if what else piped())
     loaded = load_run(run, broken=broken)
+    from weft.runs.asking import check_output
+
+    check_output(loaded, output_, asked, "-o")
     several = any(one.several for one in loaded.task.asks) and len(asked) > 1 and not what
     if len(asked) != (0 if what else 1) and not several:
         problem = f"expected {'no input beside --what' if what else 'one input'}, found {len(asked)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from weft.errors import ConfigError, WeftError
-from weft.storage.store import write_file
+from weft.files.writing import write_made
 
 
 class NoAttention(WeftError):
@@ -91,7 +91,7 @@ class View(ABC):
         path = Path(path)
         check_ending(path)
         made = {".html": self.page, ".gif": self.film, ".png": self.picture, ".svg": lambda: self.picture("svg")}
-        write_file(path, made[path.suffix.lower()]())
+        write_made(path, made[path.suffix.lower()]())
         return path
 
     def _repr_html_(self) -> str:

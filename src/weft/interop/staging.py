@@ -18,14 +18,13 @@ def must_be_new(target: Path) -> None:
 
 
 @contextlib.contextmanager
-def staged(target: Path) -> Iterator[Path]:
-    """A folder to fill, which is called `target` afterwards; after a failure nothing is left of it."""
+def unnamed(target: Path) -> Iterator[Path]:
+    """A name for a folder that is called `target` once all is well; after a failure nothing is left of it."""
     must_be_new(target)
     parent = target.absolute().parent
     store.make_folder(parent)
     folder = temporary(parent)
     try:
-        os.mkdir(folder, store.FOLDER_MODE)
         yield folder
         os.rename(folder, target)
         store.sync_folder(parent)
@@ -35,3 +34,11 @@ def staged(target: Path) -> Iterator[Path]:
         if isinstance(error, OSError):
             raise store.storage_error(error, target) from error
         raise
+
+
+@contextlib.contextmanager
+def staged(target: Path) -> Iterator[Path]:
+    """The same, and the folder is there to be filled."""
+    with unnamed(target) as folder:
+        os.mkdir(folder, store.FOLDER_MODE)
+        yield folder

@@ -16,7 +16,7 @@ from weft.files.decoding import read_text, reading_as
 from weft.files.documents import Document, units
 from weft.files.finding import ending
 from weft.files.ways import read_options
-from weft.files.writing import write_made
+from weft.files.writing import refuse_output, write_made
 from weft.generate.stopping import Stop, Stopped, never, stopped_by
 from weft.inspect.views import View
 from weft.tasks.asks import Answer, Given, Use, Ways
@@ -46,6 +46,8 @@ def given(run: "Run", words: Iterable[object], *, ways: Ways = Ways()) -> Iterat
     What cannot be opened is an input with an error in place of its value.
     """
     task, named = run.task, list(words)
+    for setting in ("output", "out"):
+        check_output(run, getattr(ways.how, setting, None), named, f"--set {setting}")
     asks = task.embeds if ways.use == "embed" else task.asks
     if ways.lines and any(one.lines for one in asks):
         named = [line for one in named for line in _lines(one, ways)]
@@ -89,6 +91,12 @@ def _name(one: object) -> str:
 
 
 # Checked
+
+
+def check_output(run: "Run", output: str | Path | None, words: Iterable[object], option: str = "--output") -> None:
+    """Refuse, before anything is computed, to write over an input that is named or into the run."""
+    endings = [end for one in (*run.task.asks, *run.task.embeds) for end in one.endings]
+    refuse_output(output, words, [run.folder], endings=endings, option=option)
 
 
 def checked(run: "Run", use: Use, settings: Mapping[str, Any], *, files: bool) -> Config:

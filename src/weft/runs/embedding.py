@@ -9,10 +9,10 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.files.ways import read_options
+from weft.files.writing import write_made
 from weft.inspect.sheets import contact_sheet
-from weft.runs.asking import checked, embedded, given, parted
+from weft.runs.asking import check_output, checked, embedded, given, parted
 from weft.runs.run import Run
-from weft.storage.store import write_file
 from weft.tasks.asks import Ways
 from weft.tasks.request import Embedded
 
@@ -25,6 +25,7 @@ def embed_inputs(
     Also the inputs that cannot be used, each with its error.
     """
     kind = _checked(out, queries)
+    check_output(run, out, [*words, *queries], "-o")
     ways, how = read_options(dict(settings)), checked(run, "embed", settings, files=True)
     with run.used(**ways):
         inputs = list(given(run, words, ways=Ways("embed", how, **ways, lines=True)))
@@ -46,7 +47,7 @@ def embed_inputs(
     orders = [nearest(run, vectors, query, best, settings) for query in queries]
     said = [[{"input": vectors.names[i], "similarity": round(s, 6)} for i, s in order] for order in orders]
     if out is not None:
-        write_file(out, _npy(vectors.vectors) if kind == ".npy" else _sheet(vectors, queries, orders, kind))
+        write_made(out, _npy(vectors.vectors) if kind == ".npy" else _sheet(vectors, queries, orders, kind))
         found["output"] = str(out)
     if queries:
         found["queries"] = [{"query": query, "nearest": one} for query, one in zip(queries, said, strict=True)]

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from weft.errors import ConfigError, WeftError
+from weft.files.writing import refuse_output
 from weft.models.adapted import has_adapters, merged
 from weft.runs.ranking import deciding, score
 from weft.runs.run import Run, open_run
@@ -35,6 +36,7 @@ def soup(
         raise WeftError(f"expected two runs or more, found {len(runs)}", where="weft soup")
     if out is not None:
         check_place(RunFolder(out), resume=False)
+        refuse_output(out, runs=map(Path, runs), option="--out")
     loaded = [_plain(open_run(run)) for run in runs]
     for other, name in zip(loaded[1:], runs[1:], strict=True):
         _check_same(loaded[0], other, str(name))

@@ -37,6 +37,7 @@ __all__ = [
     "sync_file",
     "sync_folder",
     "truncate_lines",
+    "write_all",
     "write_file",
 ]
 
@@ -86,14 +87,15 @@ def _write_new(path: Path, chunks: Iterable[bytes | memoryview]) -> str:
             for start in range(0, len(view), _PART):
                 part = view[start : start + _PART]
                 sha256.update(part)
-                _write_all(file, part)
+                write_all(file, part)
         os.fsync(file)  # an error means lost pages: asking again on the same descriptor would hide it
     finally:
         os.close(file)
     return sha256.hexdigest()
 
 
-def _write_all(file: int, data: bytes | memoryview) -> None:
+def write_all(file: int, data: bytes | memoryview) -> None:
+    """Write all bytes into an open file, however few it takes at a time."""
     rest = memoryview(data)
     while rest:
         written = os.write(file, rest)
@@ -193,7 +195,7 @@ def append_line(path: Path, line: str) -> None:
         try:
             end = _mend(file)
             try:
-                _write_all(file, data)
+                write_all(file, data)
             except BaseException:
                 with contextlib.suppress(OSError):
                     os.ftruncate(file, end)
@@ -213,7 +215,7 @@ def _mend(file: int) -> int:
     if not last:
         return end
     if _row(last) is not None:
-        _write_all(file, b"\n")
+        write_all(file, b"\n")
         return end + 1
     os.ftruncate(file, end - len(last))
     return _mend(file)

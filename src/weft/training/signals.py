@@ -17,10 +17,11 @@ class StopRequest:
     in `asked` and the loop leaves when it is safe; after `release()` it ends the work again, since all is saved.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stage: str = "before training began: nothing to save") -> None:
+        """`stage` says where the work stands while a request ends it."""
         self.asked: str | None = None
         self.holding = False
-        self._stage = "before training began: nothing to save"
+        self._stage = stage
         self._before: dict[int, object] = {}
 
     def hold(self) -> None:
