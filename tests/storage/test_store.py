@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from helpers import processes
 
 from weft.errors import DataError, StorageError, WeftError
 from weft.storage import disk, store
+from weft.storage.lock import is_held
 
 SOURCE = Path(store.__file__).parents[2]
 
@@ -396,3 +398,58 @@ def test_without_locks_in_the_file_system_the_record_decides(tmp_path, monkeypat
 def test_a_folder_that_cannot_be_locked_is_a_storage_error(tmp_path):
     with pytest.raises(StorageError, match="missing"), store.RunLock(tmp_path / "absent"):
         pass
+
+
+# Links that somebody planted
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Path:
+    """A folder `run` beside a folder `outside` with a file; the latter must stay as it is."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/file").write_bytes(b'{"step": 1}\n')
+    return tmp_path / "run"
+
+
+def untouched(run: Path) -> bool:
+    outside = run.parent / "outside"
+    return [one.name for one in outside.iterdir()] == ["file"] and (outside / "file").read_bytes() == b'{"step": 1}\n'
+
+
+@pytest.mark.parametrize("target", ["../outside/file", "../outside", "../outside/absent"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda run: store.append_line(run / "name", "{}"),
+        lambda run: store.sync_file(run / "name"),
+        lambda run: store.truncate_lines(run / "name", lambda row: False),
+        lambda run: store.inside(run, "name"),
+    ],
+    ids=["append", "sync", "truncate", "inside"],
+)
+def test_a_link_in_a_runs_place_is_refused_by_name(planted: Path, target: str, write: Callable[[Path], None]) -> None:
+    (planted / "name").symlink_to(target)
+    with pytest.raises(StorageError, match=r"name: a link, where weft keeps a file or folder of its own"):
+        write(planted)
+    assert untouched(planted) and (planted / "name").is_symlink()
+
+
+@pytest.mark.parametrize("target", ["../outside/file", "../outside", "../outside/absent"])
+def test_a_link_in_place_of_the_lock_is_refused_and_nothing_is_held(planted: Path, target: str) -> None:
+    (planted / ".lock").symlink_to(target)
+    with pytest.raises(StorageError, match=r"\.lock: a link"), store.RunLock(planted):
+        pass
+    assert untouched(planted) and not is_held(planted)
+
+
+@pytest.mark.parametrize("target", ["../outside/file", "../outside", "../outside/absent"])
+def test_of_a_link_only_the_link_is_replaced_or_deleted(planted: Path, target: str) -> None:
+    for name in ("written", "removed", ".tmp-0123456789ab"):
+        (planted / name).symlink_to(target)
+    store.write_file(planted / "written", b"new")
+    store.remove_folder(planted / "removed", first="file")
+    with store.RunLock(planted):
+        pass
+    assert untouched(planted) and [one.name for one in planted.iterdir()] == ["written"]
+    assert not (planted / "written").is_symlink()

@@ -1,6 +1,7 @@
 """Sealed runs: a change of any file that decides answers is refused while it is read, by every command."""
 
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ import weft as weft_
 from weft.errors import ConfigError, StorageError, WeftError
 from weft.runs.verifying import verify_run
 from weft.storage import store
+from weft.storage.lock import RunLock
+from weft.tasks.request import Measured
 from weft.training.base_run import BaseRun
 from weft.training.folder import RunFolder
 from weft.training.seal import FileSeal
@@ -181,15 +184,45 @@ def test_a_sealed_run_of_which_no_file_is_sealed_is_sealed(tmp_path: Path) -> No
     assert verify_run(tmp_path).sealed
 
 
-def test_pictures_that_evaluating_draws_anew_are_not_told(run: Path) -> None:
-    (run / "errors.png").write_bytes(b"a picture")
-    folder = RunFolder(run)
-    folder.write_config(folder.config(), {**folder.seals(), "errors.png": FileSeal.of(b"a picture")})
-    assert verify_run(run).whole
-    (run / "errors.png").write_bytes(b"another picture")
-    assert verify_run(run).whole
-    (run / "errors.png").unlink()
-    assert verify_run(run).changed == {"errors.png": "missing"}
+def test_pictures_of_measures_are_sealed_anew_by_whoever_draws_them_and_else_told(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By evaluating on held-out data and on other data: that in the folder `evaluation-other`."""
+    drawn = {"errors.png": b"a picture"}
+    monkeypatch.setattr(
+        "weft.runs.run.evaluate", lambda *args: (Measured(1, {}, {}, pictures=dict(drawn)), "some data")
+    )
+    weft_.load(run).evaluate()
+    sealed = (run / CONFIG).read_bytes()
+    weft_.load(run).evaluate()
+    assert (run / CONFIG).read_bytes() == sealed  # nothing is new
+    drawn["errors.png"] = b"another picture"
+    loaded = weft_.load(run)
+    loaded.evaluate()
+    loaded.evaluate("data/other.txt")
+    assert loaded.predict("The", max_tokens=1) and verify_run(run).whole
+    for name in ("errors.png", "evaluation-other/errors.png"):
+        (run / name).write_bytes(b"anothen picture")
+    assert verify_run(run).changed == dict.fromkeys(
+        ("errors.png", "evaluation-other/errors.png"), "its SHA-256 is not that in config.json"
+    )
+    for name in ("errors.png", "evaluation-other/errors.png"):
+        (run / name).unlink()
+    assert set(verify_run(run).changed.values()) == {"missing"} and not verify_run(run).refused
+
+
+def test_pictures_drawn_while_a_run_is_in_use_or_taken_as_it_is_are_not_sealed(run: Path) -> None:
+    sealed, files = (run / CONFIG).read_bytes(), {"errors.png": FileSeal.of(b"a picture")}
+    with RunLock(run):
+        child = os.fork()  # another process
+        if child == 0:
+            RunFolder(run).seal_anew(files)
+            os._exit(0)
+        os.waitpid(child, 0)
+    RunFolder(run, checked=False).seal_anew(files)
+    assert (run / CONFIG).read_bytes() == sealed
+    RunFolder(run).seal_anew(files)
+    assert RunFolder(run).seals()["errors.png"] == files["errors.png"]
 
 
 def test_of_two_runs_the_base_is_that_with_its_weights(tmp_path: Path) -> None:

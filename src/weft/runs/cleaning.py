@@ -11,7 +11,7 @@ from weft.runs.verifying import verify_run
 from weft.storage.lock import RunLock
 from weft.storage.store import remove_folder, shown
 from weft.training.folder import RunFolder
-from weft.training.retention import committed, delete, entries, is_unfinished
+from weft.training.retention import checkpoints_in, committed, delete, entries, is_unfinished
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,11 @@ def clean_run(run: str | Path, *, dry: bool = False) -> Cleaned:
     path = require_run(run)
     folder, name = RunFolder(path), shown(path)
     try:
-        finished = folder.finished
+        finished, home = folder.finished, checkpoints_in(path)
     except WeftError as error:
         return Cleaned(name, kept=error.problem)
     if not finished:
         return Cleaned(name, kept="not finished: training resumes from its checkpoints")
-    home = path / "checkpoints"
     doomed = [*committed(home), *filter(is_unfinished, entries(home))]
     size = sum(map(folder_bytes, doomed))
     if not doomed:

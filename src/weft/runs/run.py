@@ -20,7 +20,7 @@ from weft.objectives.objective import Objective
 from weft.runs.asking import NoSettings, answers, checked, document, embedded, given, look, written
 from weft.runs.finding import is_foreign, require_run
 from weft.storage.soundness import broken_tensors
-from weft.storage.store import shown, write_file
+from weft.storage.store import inside, make_folder, shown, write_file
 from weft.tasks.asks import Ways
 from weft.tasks.card import Card
 from weft.tasks.codec import codecs_from_json
@@ -36,7 +36,7 @@ from weft.training.leftovers import sweep
 from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters, size_of
-from weft.training.seal import CONFIG
+from weft.training.seal import CONFIG, EVALUATION, FileSeal
 
 
 class Run:
@@ -144,14 +144,15 @@ class Run:
         """The pictures of an evaluation, written into the run folder, and where they are."""
         if not found.pictures:
             return {}
-        stem = f"evaluation-{Path(data[0]).absolute().name.split('.')[0]}" if data else "."
+        stem = f"{EVALUATION}{Path(data[0]).absolute().name.split('.')[0]}/" if data else ""
         try:
-            (self.folder / stem).mkdir(exist_ok=True)
+            make_folder(inside(self.folder, stem) if stem else self.folder)
             for name, picture in found.pictures.items():
-                write_file(self.folder / stem / name, picture)
+                write_file(self.folder / f"{stem}{name}", picture)
         except StorageError as error:
             return {"pictures_not_written": str(error)}
-        return {"pictures": [str(self.folder / stem / name) for name in found.pictures]}
+        self._loaded.folder.seal_anew({f"{stem}{name}": FileSeal.of(one) for name, one in found.pictures.items()})
+        return {"pictures": [str(self.folder / f"{stem}{name}") for name in found.pictures]}
 
     def predict_file(self, path: str | Path, **settings: Any) -> tuple[str, list[dict[str, Any]]] | None:
         """A document with its texts replaced by predictions, and these; None where the task knows no documents."""

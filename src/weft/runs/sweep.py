@@ -150,7 +150,7 @@ def _one(
 ) -> Swept:
     """Train one run of a round, or go on with it, or take its result where it is finished."""
     label = " ".join(f"{name}={value}" for name, value in trial.items())
-    path = folder / f"{number}-{UNUSUAL.sub('-', label)[:120]}"
+    path = store.inside(folder, f"{number}-{UNUSUAL.sub('-', label)[:120]}")
     place = RunFolder(path)
     say(f"\n{label}")
     chosen = {**settings, **{name: value for name, value in trial.items() if name != "model"}}

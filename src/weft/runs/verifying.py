@@ -11,8 +11,6 @@ from weft.training.base_run import ADAPTERS, WEIGHTS, base_of
 from weft.training.folder import RunFolder
 from weft.training.seal import CONFIG, FileSeal
 
-CURVE = "loss.png"  # drawn once, when the run ends
-
 
 @dataclass(frozen=True)
 class Verified:
@@ -45,7 +43,7 @@ def verify_run(run: str | Path) -> Verified:
         *(name for name in kept if (folder.path / name).exists()),  # a run is measured without one that is missing
     }
     differences = {name: _difference(folder.path / name, seal) for name, seal in folder.seals().items()}
-    found = {name: difference for name, difference in differences.items() if difference and not _redrawn(folder, name)}
+    found = {name: difference for name, difference in differences.items() if difference}
     refused = {name: found[name] for name in found if name in read}
     if base is not None and (lost := base.difference(folder.path)):
         refused[base.run] = lost
@@ -55,11 +53,6 @@ def verify_run(run: str | Path) -> Verified:
         changed={name: found[name] for name in found if name not in read},
         checkpoints=_checkpoints(folder.path),
     )
-
-
-def _redrawn(folder: RunFolder, name: str) -> bool:
-    """Whether a file is a picture of a measurement, which `weft evaluate` draws anew."""
-    return name.endswith(".png") and name != CURVE and (folder.path / name).exists()
 
 
 def _difference(path: Path, seal: FileSeal) -> str:
@@ -75,10 +68,14 @@ def _difference(path: Path, seal: FileSeal) -> str:
 def _checkpoints(folder: Path) -> dict[str, str]:
     """The checkpoints that do not verify, and why."""
     from weft.training.manifest import read_manifest, verify
-    from weft.training.retention import committed
+    from weft.training.retention import checkpoints_in, committed
 
     found = {}
-    for path in sorted(committed(folder / "checkpoints")):
+    try:
+        saved = sorted(committed(checkpoints_in(folder)))
+    except WeftError as error:
+        return {"": error.problem}
+    for path in saved:
         try:
             verify(path, read_manifest(path))
         except WeftError as error:

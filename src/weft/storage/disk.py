@@ -19,6 +19,7 @@ EXPLAINED = {
     errno.EIO: ("the disk reports an input/output error", "what was saved before is untouched; check the disk"),
     errno.ENOENT: ("missing: the file or its folder is not there", "check that nothing has moved or deleted it"),
     errno.ENOTDIR: ("a file stands where a folder is needed", _ELSEWHERE),
+    errno.ELOOP: ("a link, where weft keeps a file or folder of its own", "remove the link, or use another run"),
     errno.ENAMETOOLONG: ("the name is too long for this file system", "choose a shorter name"),
     errno.EMFILE: ("too many files are open in this process", "raise the limit (ulimit -n)"),
 }

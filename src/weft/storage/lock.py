@@ -23,6 +23,7 @@ from weft.config import read_json
 from weft.errors import WeftError
 from weft.storage.disk import shown, storage_error
 
+FILE_MODE = 0o664  # before the umask: never writable by everyone, not even with umask 0
 _TEMPORARY = re.compile(r"\.tmp-[0-9a-f]{12}")
 _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 
@@ -37,6 +38,19 @@ def temporary(folder: Path) -> Path:
 def is_leftover(path: Path) -> bool:
     """Whether a name is of a writer: at work, or killed."""
     return path.name == ".lock" or bool(_TEMPORARY.fullmatch(path.name))
+
+
+def refuse_link(path: Path) -> None:
+    """Refuse a link where a run has a file or folder of its own: whoever made the run may have pointed it anywhere."""
+    if path.is_symlink() or (hasattr(path, "is_junction") and path.is_junction()):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+
+
+def open_own(path: Path, flags: int) -> int:
+    """Open a file of a run to write in it: the file itself, never what a link at its place leads to."""
+    refuse_link(path)
+    more = (getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW"))
+    return os.open(path, sum(more, flags), FILE_MODE)
 
 
 def is_stale(path: Path, seconds: float) -> bool:
@@ -75,7 +89,7 @@ class RunLock:
 
     def _take(self) -> int | None:
         """The open, locked file; None if it was deleted in the meantime and must be opened anew."""
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o664)
+        file = open_own(self.path, os.O_RDWR | os.O_CREAT)
         try:
             if not _lock(file):
                 raise self._refusal(_read_record(file))
@@ -89,7 +103,7 @@ class RunLock:
 
     def _is_at_path(self, file: int) -> bool:
         with contextlib.suppress(FileNotFoundError):
-            return os.path.samestat(os.fstat(file), os.stat(self.path))
+            return os.path.samestat(os.fstat(file), os.lstat(self.path))
         return False
 
     def _refusal(self, record: dict[str, Any]) -> WeftError:
@@ -113,7 +127,7 @@ class RunLock:
 def is_held(folder: Path) -> bool:
     """Whether a process holds the lock of a folder now. Nothing is written."""
     try:
-        file = os.open(folder / ".lock", os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        file = open_own(folder / ".lock", os.O_RDWR)
     except OSError:
         return False
     try:

@@ -3,6 +3,9 @@
 Whoever looks at a file under its own name sees it whole or not at all, whatever stopped the writer:
 
     write under a temporary name -> fsync the file -> rename -> fsync the folder
+
+A run may come from anybody, and hold links to anywhere. The folder that a user names may be reached by a link; in it
+none is followed: a link in a file's place is replaced or refused, and a folder is named by `inside`, which refuses one.
 """
 
 import contextlib
@@ -18,13 +21,14 @@ from typing import Any
 from weft.config import MAX_JSON_BYTES, read_json
 from weft.errors import ConfigError, DataError, StorageError
 from weft.storage.disk import free_bytes, require_space, shown, storage_error
-from weft.storage.lock import RunLock, temporary
+from weft.storage.lock import FILE_MODE, RunLock, open_own, refuse_link, temporary
 
 __all__ = [
     "RunLock",
     "append_line",
     "digest",
     "free_bytes",
+    "inside",
     "make_folder",
     "open_file",
     "probe",
@@ -41,7 +45,7 @@ __all__ = [
     "write_file",
 ]
 
-FILE_MODE, FOLDER_MODE = 0o664, 0o775  # before the umask: never writable by everyone, not even with umask 0
+FOLDER_MODE = 0o775  # before the umask, as FILE_MODE is
 OnWritten = Callable[[int, str], None]  # is given the length of a file and the SHA-256 of its bytes
 _PART = 8 * 2**20  # bytes hashed and written at a time
 _TAIL = 2**20  # bytes looked at to find where a torn last line begins
@@ -107,7 +111,7 @@ def write_all(file: int, data: bytes | memoryview) -> None:
 def sync_file(path: Path) -> None:
     """Make durable what was appended to a file, and its name."""
     try:
-        file = os.open(path, os.O_RDWR | _BINARY)
+        file = open_own(path, os.O_RDWR)
         try:
             os.fsync(file)
         finally:
@@ -144,9 +148,25 @@ def make_folder(folder: Path) -> None:
         raise storage_error(error, folder) from error
 
 
-def remove_folder(folder: Path, *, first: str = "") -> None:
-    """Delete a folder with all it holds; `first` is the file without which the rest means nothing."""
+def inside(folder: Path, name: str) -> Path:
+    """What has this name in a run, or in another folder of weft's own; refused where it is a link."""
+    path = folder / name
     try:
+        refuse_link(path)
+    except OSError as error:
+        raise storage_error(error, path) from error
+    return path
+
+
+def remove_folder(folder: Path, *, first: str = "") -> None:
+    """Delete a folder with all it holds; `first` is the file without which the rest means nothing.
+
+    Of a link in its place the link is deleted, and nothing that it leads to.
+    """
+    try:
+        if folder.is_symlink():
+            os.unlink(folder)
+            return
         if first:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(folder / first)
@@ -191,7 +211,7 @@ def append_line(path: Path, line: str) -> None:
     """Add one line, or several at once, without waiting for the disk. A line that a crash tore is dropped first."""
     data = line.encode() + (b"" if line.endswith("\n") else b"\n")
     try:
-        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _BINARY, FILE_MODE)
+        file = open_own(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
             end = _mend(file)
             try:
@@ -234,7 +254,7 @@ def truncate_lines(path: Path, keep: Callable[[dict[str, Any]], bool], *, damage
 
     Other lines that are no objects are refused, or dropped and their numbers added to `damaged` where it is given.
     """
-    if path.exists():
+    if inside(path.parent, path.name).exists():
         write_file(path, b"".join(line + b"\n" for line, row in _lines(path, damaged) if keep(row)))
 
 

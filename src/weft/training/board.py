@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import ConfigError
+from weft.storage.store import inside
 
 
 def require_board() -> None:
@@ -22,7 +23,7 @@ class Board:
     def __init__(self, folder: Path, *, since: int = 0):
         from torch.utils.tensorboard import SummaryWriter
 
-        self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=since + 1 if since else None)
+        self.writer = SummaryWriter(str(inside(folder, "tensorboard")), purge_step=since + 1 if since else None)
 
     def note(self, line: Mapping[str, Any]) -> None:
         """Add one step's numbers."""

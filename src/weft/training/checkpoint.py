@@ -41,6 +41,7 @@ from weft.training.naming import PLAIN_NAME
 from weft.training.retention import (
     MIN_CHECKPOINTS,
     aside_name,
+    checkpoints_in,
     committed,
     diverged_name,
     entries,
@@ -122,7 +123,7 @@ def save_checkpoint(
 
     That of the step `good` stays too. If saving fails, a StorageError says why, and earlier checkpoints are unchanged.
     """
-    home = folder / "checkpoints"
+    home = checkpoints_in(folder)
     store.require_space(home, sum(map(tensor_bytes, tensors.values())))
     staged = home / unfinished_name(step)
     try:
@@ -149,9 +150,9 @@ def set_aside(folder: Path, step: int) -> list[str] | None:
 
     None, and nothing is renamed, where that one does not verify. What cannot be read or renamed stays as it is.
     """
-    home = folder / "checkpoints"
-    good = home / f"{step:08d}"
     try:
+        home = checkpoints_in(folder)
+        good = home / f"{step:08d}"
         manifest = read_manifest(good)
         verify(good, manifest)
         later = [path for path in sorted(committed(home)) if sequence(path) > manifest["sequence"]]
@@ -183,6 +184,8 @@ def _write_files(
 def _commit(staged: Path, final: Path) -> Path:
     """Give a complete checkpoint its name. One that has it steps aside, and stays loadable until this is done."""
     aside = final.with_name(aside_name(final.name))
+    if final.is_symlink():
+        os.unlink(final)
     replaced = final.exists()
     if replaced:
         os.rename(final, aside)
@@ -202,7 +205,7 @@ def latest(folder: Path, *, report: Callable[[str], None] = _to_stderr) -> Check
 
     If there are checkpoints but none verifies, a StorageError lists them and what is wrong with each.
     """
-    home = folder / "checkpoints"
+    home = checkpoints_in(folder)
     manifests, damaged = {}, {}
     for path in committed(home):
         try:
@@ -229,7 +232,7 @@ def latest(folder: Path, *, report: Callable[[str], None] = _to_stderr) -> Check
 def saved_weights(folder: Path) -> set[str]:
     """The SHA-256 of the weights of each checkpoint of a run, by their manifests."""
     found = set()
-    for path in committed(folder / "checkpoints"):
+    for path in committed(checkpoints_in(folder)):
         with contextlib.suppress(WeftError, KeyError):
             found.add(read_manifest(path)["files"][WEIGHTS]["sha256"])
     return found

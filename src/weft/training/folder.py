@@ -24,6 +24,7 @@ from weft.errors import ConfigError, StorageError, WeftError, closest
 from weft.storage import store
 from weft.training.base_run import ADAPTERS, BASE, WEIGHTS, base_of, beside_base
 from weft.training.earlier import upgraded
+from weft.training.leftovers import STALE
 from weft.training.metrics import METRICS, MetricsFile
 from weft.training.naming import PLAIN_NAME, fresh_folder, resume_command
 from weft.training.progress import Progress
@@ -107,6 +108,20 @@ class RunFolder:
         content = {name: value for name, value in config.items() if name not in ("format", KEY)}
         store.write_file(self.path / CONFIG, sealed_config({"format": FORMAT, "weft": VERSION, **content}, files))
         self._seals, self._sealed = files, True
+
+    def seal_anew(self, files: FileSeals) -> None:
+        """Seal files that were drawn anew, in a sealed run; who trains in it now will seal them when it ends."""
+        path = self.path / CONFIG
+        with contextlib.suppress(WeftError), store.RunLock(self.path, stale=STALE):
+            content = store.read_file(path)
+            config = read_json(content, where=str(path))
+            if not self.checked or config.get("format") != FORMAT:
+                return
+            seals = {**check_config(content, config, path), **files}
+            changed = sealed_config({name: value for name, value in config.items() if name != KEY}, seals)
+            if changed != content:
+                store.write_file(path, changed)
+                self._seals = seals
 
     def config(self) -> dict[str, Any]:
         """Read config.json, strictly, and compare its seal."""

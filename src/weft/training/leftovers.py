@@ -11,7 +11,7 @@ from weft.errors import WeftError
 from weft.storage import store
 from weft.storage.lock import is_leftover, is_stale
 from weft.training.manifest import MANIFEST
-from weft.training.retention import entries, is_unfinished
+from weft.training.retention import checkpoints_in, entries, is_unfinished
 
 STALE = 3600.0  # seconds without a change after which a file is no longer being written
 
@@ -33,4 +33,4 @@ def sweep_checkpoints(folder: Path) -> None:
 
 
 def _unfinished(folder: Path) -> list[Path]:
-    return [path for path in entries(folder / "checkpoints") if is_unfinished(path)]
+    return [path for path in entries(checkpoints_in(folder)) if is_unfinished(path)]

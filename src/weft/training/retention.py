@@ -55,6 +55,11 @@ def entries(folder: Path) -> list[Path]:
         raise store.storage_error(error, folder) from error
 
 
+def checkpoints_in(run: Path) -> Path:
+    """Where a run has its checkpoints; a link in the folder's place is refused."""
+    return store.inside(run, "checkpoints")
+
+
 def committed(home: Path) -> list[Path]:
     """The folders that have, or had, the name of a checkpoint."""
     return [path for path in entries(home) if _COMMITTED.fullmatch(path.name)]

@@ -20,6 +20,7 @@ from weft.files.bounds import leads_out
 from weft.storage import store
 
 CONFIG, KEY = "config.json", "seal"
+EVALUATION = "evaluation-"  # begins the name of a folder with the pictures of measures on other data
 BLANK = "0" * 64  # stands for the digest of config.json while it is computed
 TAKEN = "predict, evaluate, look, embed and export take it as it is with --broken, weft.load with broken=True"
 AS_IT_IS = f"put the run's own file back; {TAKEN}"
@@ -104,9 +105,11 @@ def check_file(path: Path, sealed: FileSeal | None, sha256: str) -> None:
 
 
 def seals_in(folder: Path, *, but: Iterable[str]) -> dict[str, FileSeal]:
-    """The seals of the plain files in a folder; hidden ones, folders and those named in `but` have none."""
-    found = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    return {path.name: FileSeal.of_file(path) for path in found if path.name not in but}
+    """The seals of the plain files in a folder and its evaluations; hidden ones and those in `but` have none."""
+    drawn = (path for place in folder.glob(f"{EVALUATION}*") if not place.is_symlink() for path in place.glob("*"))
+    found = sorted(path for path in (*folder.iterdir(), *drawn) if path.is_file() and not path.name.startswith("."))
+    names = {path.relative_to(folder).as_posix(): path for path in found}
+    return {name: FileSeal.of_file(path) for name, path in names.items() if name not in but}
 
 
 def _parts(config: Mapping[str, Any]) -> dict[str, str]:
