@@ -1,5 +1,6 @@
 """Exported folders answer texts in the Hugging Face library as weft does: its tokenizer, its settings, its texts."""
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from helpers.foreign_models.pictures import VIT
 import weft
 from weft.domains.texts.views.vectors import TextVectors, text_vectors
 from weft.errors import ConfigError, DataError, WeftError
-from weft.generate.decode import Decoding
+from weft.generate.decode import Decoding, decode
 from weft.generate.sampling import Sampling
 from weft.interop import Marks, proof, read_folder, reference_run, write_folder
 from weft.interop.generation import read_generation, write_generation
@@ -44,14 +45,15 @@ def made(kind: str, *, mask: bool = False) -> Tokenizer:
     )
 
 
-def translator(folder: Path, kind: str = "bpe", **how: Any) -> Path:
+def translator(folder: Path, kind: str = "bpe", *, ending: float = 3, **how: Any) -> Path:
     """A folder of a translator with random weights."""
     words = made(kind)
     torch.manual_seed(3)
     model, marks = perturbed(transformer(SIZE, vocab=words.size)), Marks(words.end, (words.end,), words.end, words.end)
     with torch.no_grad():
-        model.source.embed.table.weight[words.end] *= 3  # so that some texts end by themselves
-    text, written = marked_tokenizer(words, (), (words.end,)), write_generation(Decoding(**how).to_json(), longest=64)
+        model.source.embed.table.weight[words.end] *= ending  # so that some texts end by themselves
+    written = write_generation(Decoding(**how).to_json(), longest=64, marks=marks)
+    text = marked_tokenizer(words, (), (words.end,))
     write_folder(folder, model, tokenizer_json=text, marks=marks, generation=written)
     return folder
 
@@ -70,6 +72,39 @@ def test_a_translator_writes_the_same_text_there(tmp_path: Path, how: dict[str, 
     found = weft.load(folder).predict(TEXTS)
     assert [one["text"] for one in found] == [text.strip() for text in theirs]
     assert any("cut" not in one for one in found)
+
+
+@pytest.mark.parametrize("forced_end", [False, True])
+def test_beams_at_the_limit_are_ranked_by_score_alone_as_there(tmp_path: Path, forced_end: bool) -> None:
+    transformers, folder = library(), translator(tmp_path / "a", ending=1.5, max_tokens=20, forced_end=forced_end)
+    reader, ours, words = transformers.AutoTokenizer.from_pretrained(folder), read_folder(folder), made("bpe")
+    assert ours.predict.get("forced_end", False) == forced_end and ours.predict["max_tokens"] == 20
+    theirs = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder)
+    ended = set()
+    for beams, weight, limit in itertools.product((2, 4), (0.0, 1.5), (3, 6)):
+        how = Decoding(beam=beams, best=beams, length_penalty=weight, forced_end=forced_end)
+        found = decode(ours.model, words.encode_all(TEXTS), end=words.end, limits=[limit] * len(TEXTS), how=how)
+        for text, best in zip(TEXTS, found, strict=True):
+            how_there = {"num_beams": beams, "length_penalty": weight, "max_new_tokens": limit + forced_end}
+            ids = theirs.generate(**reader(text, return_tensors="pt"), **how_there)[0]
+            assert words.decode(best[0].ids) == reader.decode(ids, skip_special_tokens=True), (how_there, text)
+            ended.add(tuple({h.ended for h in best}))
+    assert forced_end or (True, False) in ended or (False, True) in ended  # some ended beside others that were cut
+
+
+def test_a_prompt_has_the_marks_around_it_that_its_makers_put_there(tmp_path: Path) -> None:
+    transformers, words = library(), made("bpe")
+    text, marks = marked_tokenizer(words, (words.end,), (words.end,)), Marks(words.end, (words.end,), words.end)
+    model = perturbed(gpt(SIZE, vocab=words.size))
+    how = {"do_sample": False, "max_new_tokens": 8, "forced_eos_token_id": words.end}
+    write_folder(tmp_path / "a", model, tokenizer_json=text, marks=marks, generation=how)
+    reader = transformers.AutoTokenizer.from_pretrained(tmp_path / "a")
+    model, run = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "a"), weft.load(tmp_path / "a")
+    for text in TEXTS:
+        given = reader(text, return_tensors="pt")
+        assert given["input_ids"][0, -1] == words.end
+        new = model.generate(**given)[0, given["input_ids"].shape[1] :]
+        assert run.predict(text)[0]["text"] == reader.decode(new, skip_special_tokens=True)
 
 
 def test_a_language_model_goes_on_with_the_same_text_there(tmp_path: Path) -> None:
@@ -112,7 +147,8 @@ def test_a_tokenizer_with_marks_is_of_the_same_kind_and_reads_the_same(kind: str
 
 def test_a_settings_file_means_what_it_means_there() -> None:
     def read(writing: Any, **data: Any) -> tuple[dict[str, Any], list[str]]:
-        return read_generation(data, writing, context=64, opening=1, where="generation_config.json")
+        marks = Marks(eos=(2,), first=data.get("forced_bos_token_id"))
+        return read_generation(data, writing, context=64, marks=marks, where="generation_config.json")
 
     assert read("answers", bos_token_id=1, eos_token_id=2) == ({}, [])  # nothing is said of texts
     greedy = {"temperature": 0.0, "beam": 1, "length_penalty": 1.0, "early_stopping": False}
@@ -124,7 +160,13 @@ def test_a_settings_file_means_what_it_means_there() -> None:
     assert all(name in remark for name in ("no_repeat_ngram_size", "min_length", "repetition_penalty"))
     (remark,) = read("continues", num_beams=4, max_length=20)[1]
     assert "num_beams" in remark and "max_length" in remark
-    for bad in ({"num_beams": 0}, {"top_p": "all"}, {"do_sample": 1}, {"suppress_tokens": ["a"]}):
+    forced = read("answers", max_length=20, eos_token_id=2, forced_eos_token_id=2, num_beams=4)
+    assert forced == ({**greedy, "beam": 4, "forced_end": True, "max_tokens": 18}, [])
+    assert "max_tokens" in (one := read("continues", max_new_tokens=20, forced_eos_token_id=2))[0] and one[1] == []
+    assert one[0]["max_tokens"] == 19
+    assert "forced_eos_token_id" in read("answers", max_length=20, forced_eos_token_id=3)[1][0]
+    assert "forced_bos_token_id" in read("continues", max_length=20, forced_bos_token_id=3)[1][0]
+    for bad in ({"num_beams": 0}, {"forced_eos_token_id": "2"}, {"top_p": "all"}, {"do_sample": 1}, {"suppress_tokens": ["a"]}):
         with pytest.raises(ConfigError, match=next(iter(bad))):
             read("answers", max_length=20, **bad)
 
@@ -132,12 +174,13 @@ def test_a_settings_file_means_what_it_means_there() -> None:
 def test_settings_that_were_written_come_back() -> None:
     for how in (
         Decoding(beam=3, never=(4,), max_tokens=9),
+        Decoding(beam=3, max_tokens=9, forced_end=True),
         Decoding(temperature=0.5, top_k=3),
         Sampling(max_tokens=20),
     ):
         writing: Any = "answers" if isinstance(how, Decoding) else "continues"
-        written = write_generation(how.to_json(), longest=64)
-        found, remarks = read_generation(written, writing, context=64, opening=1, where="")
+        written = write_generation(how.to_json(), longest=64, marks=Marks(eos=(2,)))
+        found, remarks = read_generation(written, writing, context=64, marks=Marks(eos=(2,)), where="")
         back = type(how)(**{name: tuple(value) if name == "never" else value for name, value in found.items()})
         if how.temperature > 0 and isinstance(how, Decoding):  # nothing is searched
             back = back.replace(beam=how.beam, length_penalty=how.length_penalty)

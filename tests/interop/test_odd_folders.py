@@ -13,6 +13,7 @@ from weft.generate.sampling import generator
 from weft.generate.search import Line
 from weft.interop import read_folder
 from weft.interop.generation import read_generation
+from weft.interop.marks import Marks
 from weft.interop.labels import with_labels
 from weft.modalities import tokenizer_making
 from weft.runs.importing import import_run
@@ -54,11 +55,11 @@ def test_labels_of_one_name_are_told_apart():
 @pytest.mark.parametrize("given", ["12", [1.5], [float("inf")], [[1]], [-2]])
 def test_tokens_that_are_never_written_are_ids(given):
     with pytest.raises(ConfigError, match="ids of tokens"):
-        read_generation({"suppress_tokens": given}, "continues", context=8, opening=1, where="x")
+        read_generation({"suppress_tokens": given}, "continues", context=8, marks=Marks(), where="x")
 
 
 def test_minus_one_stands_for_no_token_and_one_beyond_the_vocabulary_is_refused():
-    assert read_generation({"suppress_tokens": [-1]}, "continues", context=8, opening=1, where="x")[0] == {}
+    assert read_generation({"suppress_tokens": [-1]}, "continues", context=8, marks=Marks(), where="x")[0] == {}
     with pytest.raises(ConfigError, match="tokens 0 to 4"):
         limited(torch.zeros(1, 5), [[]], None, (5,))
 

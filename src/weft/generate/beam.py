@@ -22,13 +22,17 @@ Offer = tuple[float, int, int]  # log-probability, which hypothesis is continued
 
 
 class Beam(Config):
-    """How many hypotheses are followed and returned, the weight of length, when to stop, ids never written."""
+    """How many hypotheses are followed and returned, the weight of length, when to stop, ids never written.
+
+    `forced_end`: what runs at the limit is ended there by an end that costs nothing.
+    """
 
     beam: int = 5
     length_penalty: float = 0.5
     early_stopping: bool = False
     best: int = 1
     never: tuple[int, ...] = ()
+    forced_end: bool = False
 
     def check(self) -> None:
         for name, good, expected in (
@@ -145,19 +149,31 @@ class BeamSearch:
         if not onward:
             return []
         if self.length >= self.limits[source]:
-            for score, parent, token in onward:
-                ended.append(
-                    Hypothesis((*self.running[place][parent], token), score, self.rank(score, self.length), False)
-                )
-            ended.sort(key=lambda h: (not h.ended, -h.score))
-            del ended[beam:]
+            self._cut(place, ended, onward)
             return []
-        full = len(ended) >= beam
-        if full and (self.how.early_stopping or ended[-1].score >= self.rank(onward[0][0], self.length)):
+        if self._done(ended, onward):
             return []
         while len(onward) < beam:  # fewer offers than the beam: the rest can never win
             onward.append((float("-inf"), *onward[0][1:]))
         return onward
+
+    def _done(self, ended: list[Hypothesis], onward: list[Offer]) -> bool:
+        """Whether nothing that runs is to be followed any further."""
+        full = len(ended) >= self.how.beam
+        return full and (self.how.early_stopping or ended[-1].score >= self.rank(onward[0][0], self.length))
+
+    def _cut(self, place: int, ended: list[Hypothesis], onward: list[Offer]) -> None:
+        """Take what runs at the limit among those that have ended. The score alone ranks them; under a rule a text
+        that it lets end is ranked first, since one that was cut is none that the rule allows.
+        """
+        forced = self.how.forced_end and self.rules is None
+        if forced and self._done(ended, onward):
+            return
+        for score, parent, token in onward:
+            ids, length = (*self.running[place][parent], token), self.length + forced
+            ended.append(Hypothesis(ids, score, self.rank(score, length), forced))
+        ended.sort(key=lambda h: (self.rules is not None and not h.ended, -h.score))
+        del ended[self.how.beam :]
 
     def found(self) -> list[list[Hypothesis]]:
         """The best hypotheses of each source, the best first."""

@@ -36,6 +36,7 @@ class Decoding(Beam, Compute):
         "early_stopping": "stop once `beam` answers have ended, even if a better one could follow",
         "best": "answers to give for each input, the best first",
         "never": "ids of tokens that are never written",
+        "forced_end": "beam search: an answer at the limit of tokens counts as ended there",
         "precision": Compute.about["precision"],
         "temperature": "above 0 samples at random instead of beam search; 1 samples with the model's own probabilities",
         "top_k": "when sampling: only the k likeliest tokens",

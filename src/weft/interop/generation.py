@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from weft.errors import ConfigError, listed
+from weft.interop.marks import Marks
 
 Writing = Literal["continues", "answers"]  # a language model that draws, or an encoder–decoder that searches
 USUAL_TOP_K = 50  # what their library draws from where a file does not say
@@ -20,7 +21,6 @@ UNFOLLOWED: dict[str, tuple[Any, ...]] = {
     "encoder_repetition_penalty": (1.0,),
     "sequence_bias": (),
     "begin_suppress_tokens": (),
-    "forced_eos_token_id": (),
     "forced_decoder_ids": (),
     "exponential_decay_length_penalty": (),
     "num_beam_groups": (1,),
@@ -47,11 +47,11 @@ LIMITS: dict[str, tuple[float, float]] = {
 
 
 def read_generation(
-    data: Mapping[str, Any], writing: Writing | None, *, context: int, opening: int, where: str
+    data: Mapping[str, Any], writing: Writing | None, *, context: int, marks: Marks, where: str
 ) -> tuple[dict[str, Any], list[str]]:
     """Settings of a prediction by their names here, and remarks on keys that change the text and are not followed.
 
-    `writing` is how the model writes, None if it does not; it reads `context` tokens and starts from `opening` tokens.
+    `writing` is how the model writes, None if it does not; it reads `context` tokens.
     """
     if writing is None:
         return {}, []
@@ -59,6 +59,9 @@ def read_generation(
     odd = [key for key, off in UNFOLLOWED.items() if key in given and given[key] not in (*off, [], {}, False)]
     never, strings = _never(given, where)
     odd += ["bad_words_ids"] * strings
+    forced_end = _forced_end(given, marks, where)
+    odd += ["forced_eos_token_id"] * (forced_end is None)
+    odd += ["forced_bos_token_id"] * (writing == "continues" and marks.first is not None)
     if not any(key in given for key in SAYS_HOW):
         return {"never": never} if never else {}, _remarks(odd)
     _check(given, where)
@@ -73,12 +76,13 @@ def read_generation(
         odd += ["early_stopping"] * (beams > 1 and given.get("early_stopping") == "never")
         odd += [key for key in ("repetition_penalty",) if given.get(key, 1.0) != 1.0]
         odd += ["min_p"] * (draws and given.get("min_p", 0.0) > 0)
+        found |= {"forced_end": True} if forced_end else {}
     else:
         found["repetition_penalty"] = float(given.get("repetition_penalty", 1.0))
         found |= {"min_p": float(given["min_p"])} if draws and "min_p" in given else {}
     found |= {"never": never} if never else {}
     odd += ["num_beams"] * (beams > 1 and (draws or writing == "continues"))
-    longest = _longest(given, writing, opening)
+    longest = _longest(given, writing, len(marks.opening()) or 1, forced_end is True)
     if longest is not None and longest < context:
         found["max_tokens"] = longest
     elif writing == "continues" and "max_new_tokens" not in given and given.get("max_length", context) < context:
@@ -86,17 +90,18 @@ def read_generation(
     return found, _remarks(odd)
 
 
-def write_generation(how: Mapping[str, Any], *, longest: int) -> dict[str, Any]:
+def write_generation(how: Mapping[str, Any], *, longest: int, marks: Marks = Marks()) -> dict[str, Any]:
     """The keys of a generation_config.json for settings of a prediction; `longest` is the most tokens that fit.
 
     A language model's prompt has to fit too: where that may not be, its text ends with the model's context.
     """
-    draws, most = how["temperature"] > 0, how.get("max_tokens") or longest
+    draws, most, forced = how["temperature"] > 0, how.get("max_tokens") or longest, how.get("forced_end", False)
     bound = (
-        {"max_length": longest} if "beam" not in how and 2 * most > longest else {"max_new_tokens": min(most, longest)}
+        {"max_length": longest} if "beam" not in how and 2 * most > longest else {"max_new_tokens": min(most + forced, longest)}
     )
     keys: dict[str, Any] = {"do_sample": draws, **bound}
     keys |= {"suppress_tokens": list(how["never"])} if how["never"] else {}
+    keys |= {"forced_eos_token_id": marks.eos[0]} if forced and marks.eos else {}
     if draws:
         keys |= {"temperature": how["temperature"], "top_p": how["top_p"], "top_k": how["top_k"] or 0}
         keys |= {"min_p": how["min_p"]} if how.get("min_p") else {}
@@ -107,12 +112,21 @@ def write_generation(how: Mapping[str, Any], *, longest: int) -> dict[str, Any]:
     return {**keys, "num_beams": 1, "repetition_penalty": how["repetition_penalty"]}
 
 
-def _longest(given: Mapping[str, Any], writing: Writing, opening: int) -> int | None:
+def _longest(given: Mapping[str, Any], writing: Writing, opening: int, forced_end: bool) -> int | None:
     """The most tokens that are written after the opening; None where a file says none, or counts the prompt too."""
-    forced = max(0, opening - 1)  # their library counts all but the first token of the opening as written
+    forced = opening - 1 + forced_end  # their library counts all but the first token of the opening as written
     if "max_new_tokens" in given:
         return max(1, given["max_new_tokens"] - forced)
-    return max(1, given["max_length"] - opening) if writing == "answers" and "max_length" in given else None
+    return max(1, given["max_length"] - 1 - forced) if writing == "answers" and "max_length" in given else None
+
+
+def _forced_end(given: Mapping[str, Any], marks: Marks, where: str) -> bool | None:
+    """Whether the last token that the limit leaves is an end, whatever was likely; None where it is another token."""
+    ids = given.get("forced_eos_token_id", [])
+    ids = [ids] if type(ids) is int else ids
+    if not isinstance(ids, list) or not all(type(id) is int for id in ids):
+        raise ConfigError(f"forced_eos_token_id: expected an id, found {ids!r:.80}", where=where)
+    return None if set(ids) - set(marks.eos) else bool(ids)
 
 
 def _never(given: Mapping[str, Any], where: str) -> tuple[list[int], bool]:

@@ -111,7 +111,9 @@ def read_folder(source: str | Path) -> Imported:
     vocab = data.get("vocab_size", nested.get("vocab_size", texts.get("vocab_size")))
     if tokenizer is not None and type(vocab) is int:
         check_tokenizer(tokenizer, vocab, where=store.shown(folder / "tokenizer.json"))
-    marks = Marks.read(_json(folder, "generation_config.json") or {}, data, nested, where=where)
+    generation = _json(folder, "generation_config.json")
+    unforced = data if generation is None else {**data, "forced_bos_token_id": None}  # that file alone says it then
+    marks = Marks.read(generation or {}, unforced, nested, where=where)
     predict, unfollowed = _writing(folder, data, None if task is None else _way_of_writing(config), config, marks)
     remarks += unfollowed
     return Imported(
@@ -163,7 +165,7 @@ def _writing(
     name = "generation_config.json" if inside(folder / "generation_config.json", folder) else "config.json"
     given, where = _json(folder, name) or data, store.shown(folder / name)
     context = getattr(getattr(config, "target", config.reader()).embed, "context", 0)
-    return read_generation(given, writing, context=context, opening=len(marks.opening()) or 1, where=where)
+    return read_generation(given, writing, context=context, marks=marks, where=where)
 
 
 def _has_texts(config: Model.Config) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from weft.domains.captions.writing import Captioning, PictureWriter
-from weft.domains.pairs.exchange import plain_answers, searched, their_search
+from weft.domains.pairs.exchange import searched, their_search
 from weft.domains.pairs.writing import EXTRA_TOKENS
 from weft.domains.pictures.exchange import picture_codec_of, picture_settings, trial_pictures, with_pictures
 from weft.domains.pictures.given import given_pictures
@@ -83,8 +83,5 @@ def caption_proof(run: Loaded) -> Proof | None:
         return None
     how = searched(run, Captioning)
     writer, frames = PictureWriter(run), given_pictures(run, [Given(one) for one in pictures], Ground())[1]
-    plain = plain_answers(writer.write(frames, how))
-    if not plain:  # a model that has learned little: its greedy texts at least
-        how = how.replace(beam=1, best=1)
-        plain = plain_answers(writer.write(frames, how))
-    return Proof("picture text", [pictures[i] for i in plain], list(plain.values()), their_search(how))
+    answers = [best[0][0] for best in writer.write(frames, how)]
+    return Proof("picture text", pictures, answers, their_search(how))

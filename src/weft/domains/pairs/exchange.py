@@ -1,11 +1,10 @@
 """Encoder–decoders of texts from elsewhere and for elsewhere: codecs, marks, and answers that prove an export."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from weft.domains.pairs.reading.texts import Held
-from weft.domains.pairs.writing import EXTRA_TOKENS, TextWriter, WrittenText
+from weft.domains.pairs.writing import EXTRA_TOKENS, TextWriter
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.exchange import generation, marks_of, text_codec, tokenizer_of, trial_texts, with_text
 from weft.generate.decode import Decoding
@@ -71,17 +70,9 @@ def answer_proof(task: AnyTask, run: Loaded) -> Proof | None:
     texts = [text for text in given if len(writer.source_ids([text])[0]) < writer.context][:MOST]
     forced = len(writer.target.marks.written_from) - 1  # tokens of the opening that count as written there
     limits = [how.max_tokens or writer.limit(len(ids) + 1) for ids in writer.source_ids(texts)]
-    plain = plain_answers(writer.write(texts, how))
-    if not plain:  # a model that has learned little: its greedy texts at least
-        how = how.replace(beam=1, best=1)
-        plain = plain_answers(writer.write(texts, how))
-    return Proof(
-        kind="text",
-        inputs=[texts[i] for i in plain],
-        answers=list(plain.values()),
-        settings=their_search(how),
-        limits=[limits[i] + forced for i in plain],
-    )
+    answers = [best[0][0] for best in writer.write(texts, how)]
+    counted = forced + how.forced_end  # their library counts a forced end as written too
+    return Proof("text", texts, answers, their_search(how), limits=[limit + counted for limit in limits])
 
 
 def _source(row: Held) -> str:
@@ -89,17 +80,10 @@ def _source(row: Held) -> str:
 
 
 def searched(run: Loaded, kind: type[D]) -> D:
-    """The run's usual search with all that it finds: what is drawn is drawn by other dice there."""
-    how = run.usual(kind)
-    return how.replace(temperature=0.0, best=how.beam)
+    """The run's usual search: what is drawn is drawn by other dice there."""
+    return run.usual(kind).replace(temperature=0.0)
 
 
 def their_search(how: Decoding) -> dict[str, Any]:
     """The settings of a search as the other library has them."""
     return {"do_sample": False, "num_beams": how.beam, "length_penalty": how.length_penalty}
-
-
-def plain_answers(found: Sequence[Sequence[WrittenText]]) -> dict[int, str]:
-    """The best answers by row, without those of which only some ended before the limit: there the libraries differ."""
-    every = {i: {one.ended for _, one in best} for i, best in enumerate(found)}
-    return {i: found[i][0][0] for i, ended in every.items() if len(ended) == 1}

@@ -121,7 +121,7 @@ def generation(run: Loaded, kind: type[Config], marks: Marks, extra: int | None 
     known = run.data.amounts.get("longest")
     if extra is not None and known is not None:
         longest = min(longest, int(known) + extra)
-    return write_generation(run.usual(kind).to_json(), longest=longest)
+    return write_generation(run.usual(kind).to_json(), longest=longest, marks=marks)
 
 
 # Without a task
@@ -151,7 +151,8 @@ def continuation_proof(task: AnyTask, run: Loaded) -> Proof | None:
     if codec is None:
         return None
     most = max(1, min(WRITTEN, context // 2))
-    texts = [_fitting(codec, text, context - most - len(codec.marks.before)) for text in trial_texts(task, run, codec)]
+    room = context - most - len(codec.marks.around(()))
+    texts = [_fitting(codec, text, room) for text in trial_texts(task, run, codec)]
     texts = [text for text in dict.fromkeys(texts) if text][:MOST]
     found = predicted(task, run, texts, temperature=0.0, max_tokens=most, samples=1)
     settings = {"do_sample": False, "max_new_tokens": most}

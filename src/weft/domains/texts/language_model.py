@@ -104,7 +104,7 @@ class Continuing(Sampling, Compute):
 def prompts_of(codec: TextCodec, texts: Sequence[str], how: Continuing) -> list[Prompt]:
     """Texts as a decoder goes on from them; an empty one begins with the end of another."""
     rule = how.rule(codec.tokenizer)
-    prompts = [[*codec.marks.before, *ids.tolist()] or [codec.tokenizer.end] for ids in codec.ids(texts)]
+    prompts = [codec.marks.around(ids).tolist() or [codec.tokenizer.end] for ids in codec.ids(texts)]
     return [Prompt(ids, how, tuple(codec.ends), rule) for ids in prompts]
 
 

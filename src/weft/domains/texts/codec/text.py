@@ -59,7 +59,7 @@ class TextCodec(Codec):
     """A tokenizer, and the role in which a model meets texts. The role decides the marks around them:
 
     whole     read at once: between the tokenizer's own marks, cut behind
-    line      continued: behind the end of the text before, cut in front
+    line      continued: behind the end of the text before, cut in front; before a mark only where its makers put one
     source    answered: the end behind it
     target    the answer: from an opening to the end
     caption   the same for answers to pictures
@@ -139,7 +139,8 @@ class TextCodec(Codec):
         own = tuple(before) if tokenizer.processed else ()
         opening = (end,) if self.config.opening is None else self.config.opening
         if role == "line":
-            return TextMarks(opening, ())
+            theirs = self.config.opening is not None and tokenizer.processed  # marks of the makers of a model
+            return TextMarks(opening, tuple(after) if theirs else ())
         if self.config.languages:
             return self._language_marks(end)
         if role == "source":
@@ -194,8 +195,7 @@ class TextCodec(Codec):
         given = only_texts(texts)
         if self.config.role != "line":
             return frame_texts(self.tokenizer, given, context)
-        before = self.marks.before
-        rows = [np.concatenate((before, ids)).astype(np.int64) for ids in self.ids(given)]
+        rows = [self.marks.around(ids) for ids in self.ids(given)]
         empty = np.array([self.tokenizer.end])
         return Framed([row[-context:] if len(row) else empty for row in rows], sum(len(r) > context for r in rows))
 
