@@ -5,6 +5,7 @@ a folder is run or imported, no pickle is opened, nothing outside the folder is 
     family, families          Family: one model type, read and written; all of them
     their_config, config_diff their config.json by an allow-list; what two configs compute differently
     rules, picture_rules, weight_table, weights   which tensors of theirs hold which numbers of ours; files of weights
+    adapters                                      LoRA adapters beside weights, merged while these are read
     tokenizer_files, marks, language_marks        tokenizer.json; ids that begin, end and fill texts, or name languages
     generation, labels, sentence_modules          generation_config.json; labels; pooling of sentence-transformers
     pictures, preprocessors   models of pictures: the scale of numbers; preprocessor_config.json

@@ -13,6 +13,7 @@ from typing import Any
 from weft.config import read_json
 from weft.errors import ConfigError, DataError, listed, placed
 from weft.interop import hub
+from weft.interop.adapters import adapter_alone, merge_adapter
 from weft.interop.families import FAMILIES
 from weft.interop.family import Family
 from weft.interop.generation import Writing, read_generation
@@ -22,7 +23,7 @@ from weft.interop.preprocessors import PREPROCESSOR_FILE, PROCESSOR_FILE
 from weft.interop.rules import Unused
 from weft.interop.sentence_modules import read_modules
 from weft.interop.their_config import TheirConfig
-from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer
+from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer, within_table
 from weft.interop.weights import OTHER_FORMATS, PICKLES, Shards, fill, inside
 from weft.modalities.preparation import Preparation
 from weft.modalities.text import TextEmbed
@@ -84,7 +85,7 @@ def read_folder(source: str | Path) -> Imported:
     _refuse_files(folder)
     data = _json(folder, "config.json")
     if data is None:
-        raise DataError(
+        raise adapter_alone(folder) or DataError(
             "no config.json here", where=store.shown(folder), fix="name a folder that save_pretrained wrote"
         )
     where = store.shown(folder / "config.json")
@@ -110,7 +111,10 @@ def read_folder(source: str | Path) -> Imported:
     nested, texts = (part if isinstance(part := data.get(key), dict) else {} for key in ("decoder", "text_config"))
     vocab = data.get("vocab_size", nested.get("vocab_size", texts.get("vocab_size")))
     if tokenizer is not None and type(vocab) is int:
-        check_tokenizer(tokenizer, vocab, where=store.shown(folder / "tokenizer.json"))
+        place = store.shown(folder / "tokenizer.json")
+        tokenizer, noticed = within_table(tokenizer, vocab, where=place)
+        remarks += noticed
+        check_tokenizer(tokenizer, vocab, where=place)
     generation = _json(folder, "generation_config.json")
     unforced = data if generation is None else {**data, "forced_bos_token_id": None}  # that file alone says it then
     marks = Marks.read(generation or {}, unforced, nested, where=where)
@@ -152,7 +156,8 @@ def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, 
         table.check(theirs.shapes, own_tensors(outline(config)), where=store.shown(folder))
         model = unfilled(config)
         found, unused = fill(table, own_tensors(model), theirs), table.ignored(theirs.shapes, Unused)
-    remarks = [f"weights that are not finite numbers: {listed(found.broken)}"] * bool(found.broken)
+    remarks = merge_adapter(folder, table, own_tensors(model))
+    remarks += [f"weights that are not finite numbers: {listed(found.broken)}"] * bool(found.broken)
     remarks += [f"weights so small that computing with them is slow: {listed(found.denormal)}"] * bool(found.denormal)
     remarks += [f"weights of parts that weft leaves out were not read: {listed(unused)}"] * bool(unused)
     return model.eval(), remarks, tuple(found.broken)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weft.config import read_json
-from weft.errors import ConfigError, DataError
+from weft.errors import ConfigError, DataError, listed
 from weft.interop.weights import inside
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_json import names_by_id, typed
@@ -23,6 +23,22 @@ def read_tokenizer(folder: Path, family: str) -> str | None:
     if family == "gpt2" and inside(vocab, folder) and inside(merges, folder):
         return _from_pair(vocab, merges)
     return None
+
+
+def within_table(tokenizer_json: str, vocab: int, *, where: str) -> tuple[str, list[str]]:
+    """A tokenizer without special tokens beyond the table of embeddings, which texts never have; and remarks on them.
+
+    People add such tokens, as one that fills, to a tokenizer and leave the model as it is.
+    """
+    data = read_json(tokenizer_json, where=where)
+    names = names_by_id(data, where)
+    own = data["model"]["vocab"]
+    beyond = {t["id"]: t["content"] for t in data.get("added_tokens") or [] if t.get("special") and t["id"] >= vocab}
+    if not beyond or len(beyond) < len(names) - vocab or any(name in own for name in beyond.values()):
+        return tokenizer_json, []
+    data["added_tokens"] = [token for token in data["added_tokens"] if token["id"] not in beyond]
+    said = f"special tokens that the model has no vectors for are left out: {listed(list(beyond.values()))}"
+    return json.dumps(data), [said]
 
 
 def check_tokenizer(tokenizer_json: str, vocab: int, *, where: str) -> None:

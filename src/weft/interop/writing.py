@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from weft.config import read_json, write_json
-from weft.errors import ConfigError
 from weft.interop.families import FAMILIES
 from weft.interop.family import counterpart
 from weft.interop.marks import Marks
@@ -93,11 +92,9 @@ def _tokenizer_config(tokenizer_json: str, marks: Marks, config: Model.Config) -
     before, after = tokenizer.marks if tokenizer.processed else ((), ())
     if before and after:  # texts are read whole
         ids |= {"cls_token": before[0], "sep_token": after[-1]}
-    for key, id in ids.items():
-        if id is not None and id >= tokenizer.size:
-            raise ConfigError(f"{key} is {id}, the tokenizer has {tokenizer.size} tokens", where="tokenizer.json")
     unknown = read_json(tokenizer_json, where="tokenizer.json")["model"].get("unk_token")
-    special = {key: tokenizer.names[id] for key, id in ids.items() if id is not None}
+    # a mark beyond the vocabulary, as small models keep it from larger ones, stands in no text and has no name
+    special = {key: tokenizer.names[id] for key, id in ids.items() if id is not None and id < tokenizer.size}
     special |= {"unk_token": unknown} if isinstance(unknown, str) else {}
     context = getattr(embed, "context", None)
     limit = {"model_max_length": context} if context is not None else {}

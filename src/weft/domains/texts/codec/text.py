@@ -200,8 +200,8 @@ class TextCodec(Codec):
         return Framed([row[-context:] if len(row) else empty for row in rows], sum(len(r) > context for r in rows))
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids."""
-        return self.tokenizer.decode(ids)
+        """The text of ids that a model writes; those beyond the vocabulary, for which it may have room, have none."""
+        return self.tokenizer.decode(id for id in ids if id < self.tokenizer.size)
 
     def same(self, other: Codec | None) -> bool:
         return isinstance(other, TextCodec) and other.config.digest == self.config.digest
