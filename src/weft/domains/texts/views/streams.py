@@ -76,8 +76,10 @@ class Embedding(Compute, TextVectors):
 
 def embedded_texts(run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
     """One vector for each text."""
-    texts = [text.lower() if how.lower else text for text in texts_of(inputs)]
-    context = context_of(run.model.config)
-    rows = text_of(run.codecs).encode(texts, min(context, how.longest or context)).rows
-    vectors = text_vectors(run.computing(how.precision).stream, rows, how)
+    codec, context = text_of(run.codecs), context_of(run.model.config)
+    given = [how.prompt + text for text in ("", *texts_of(inputs))]
+    prompt, *texts = [text.lower() for text in given] if how.lower else given
+    rows = codec.encode(texts, min(context, how.longest or context)).rows
+    skip = 0 if how.prompt_counts or not prompt else len(codec.marks.before) + len(codec.ids([prompt])[0])
+    vectors = text_vectors(run.computing(how.precision).stream, rows, how, skip)
     return Embedded([one.name for one in inputs], vectors)

@@ -44,12 +44,16 @@ class TextVectors(Config):
     normalise: bool = True
     longest: int | None = None
     lower: bool = False
+    prompt: str = ""
+    prompt_counts: bool = True
 
     about: ClassVar[Mapping[str, str]] = {
         "summary": "pooling: mean (of all tokens), class (the first token) or max (the greatest of each value)",
         "normalise": "scale each vector to length 1, so that dot products are cosine similarities",
         "longest": "read at most this number of tokens of a text; by default the model's context length",
         "lower": "change all letters to lower case first",
+        "prompt": "a text that is read before each text, such as 'query: '",
+        "prompt_counts": "whether pooling takes the tokens of the prompt too",
     }
 
 
@@ -65,14 +69,18 @@ def look_at_text(
 
 
 @torch.inference_mode()
-def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: TextVectors) -> np.ndarray:
-    """One vector for each text, texts of like length computed together."""
+def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: TextVectors, skip: int = 0) -> np.ndarray:
+    """One vector for each text, texts of like length computed together; pooling leaves out the first `skip` tokens."""
     found = np.zeros((len(rows), model.config.dim), np.float32)
     device = next(model.parameters()).device
     model.eval()
     for some, lines in ids_together(rows):
         raw = lines.to(device).raw()
-        vector = _summed_up(model.encode(raw).x.float(), raw.valid, how.summary)
+        x, real = model.encode(raw).x.float(), raw.valid
+        if skip:
+            behind = (torch.arange(x.shape[1], device=device) >= skip).expand(x.shape[:2])
+            real = behind if real is None else behind & real
+        vector = _summed_up(x, real, how.summary)
         found[some] = (F.normalize(vector, dim=-1) if how.normalise else vector).cpu().numpy()
     return found
 
@@ -80,11 +88,11 @@ def text_vectors(model: Stream, rows: Sequence[np.ndarray], how: TextVectors) ->
 def _summed_up(
     x: Float[Tensor, "B N D"], real: Bool[Tensor, "B N"] | None, summary: Literal["mean", "class", "max"]
 ) -> Float[Tensor, "B D"]:
-    """One vector for each row; `real` is None where nothing is padded."""
+    """One vector for each row; `real` is None where every token counts. The class token is the first that does."""
     if summary == "class":
-        return x[:, 0]
+        return x[:, 0] if real is None else x[torch.arange(len(x), device=x.device), real.int().argmax(1)]
     if summary == "max":
         return (x if real is None else x.masked_fill(~real[..., None], float("-inf"))).amax(1)
     if real is None:
         return x.mean(1)
-    return (x * real[..., None]).sum(1) / real.sum(1, keepdim=True)
+    return (x * real[..., None]).sum(1) / real.sum(1, keepdim=True).clamp(min=1)
