@@ -178,6 +178,22 @@ def test_the_tower_of_texts_alone_gives_the_same_vectors_and_is_written_again(tm
         assert difference(back.eval()(input_ids=ids).last_hidden_state, theirs.last_hidden_state) < TOLERANCE
 
 
+@pytest.mark.parametrize("kind", ["CLIPVisionModel", "CLIPVisionModelWithProjection"])
+def test_the_vector_of_the_tower_of_pictures_is_theirs(tmp_path, kind: str):
+    model, pixels = (
+        made(kind, **CLIP_PICTURES, projection_dim=12),
+        np.random.default_rng(0).integers(0, 256, (30, 40, 3)),
+    )
+    processor = library().CLIPImageProcessor(size={"shortest_edge": 24}, crop_size={"height": 24, "width": 24})
+    processor.save_pretrained(saved(model, tmp_path / "a"))
+    picture = Image.fromarray(pixels.astype(np.uint8))
+    with torch.inference_mode():
+        result = model(**processor(images=picture, return_tensors="pt"))
+    wanted = result.pooler_output if kind == "CLIPVisionModel" else result.image_embeds
+    (found,) = weft.load(tmp_path / "a").embed(pixels.astype(np.uint8))
+    assert found == pytest.approx(wanted[0].numpy(), abs=TOLERANCE)
+
+
 @pytest.mark.slow
 def test_the_map_behind_the_tower_of_pictures_is_read(tmp_path):
     model = made("CLIPVisionModelWithProjection", **CLIP_PICTURES, projection_dim=12)

@@ -33,6 +33,7 @@ from weft.generate.compute import prepared
 from weft.interop import Marks, prove, read_folder, write_folder, write_onnx
 from weft.interop.families import FAMILIES
 from weft.interop.pictures import seen
+from weft.interop.proof import trial_inputs
 from weft.modalities.convnet import Bottleneck, ConvEmbed, ResNet
 from weft.modalities.convnext import ConvNext
 from weft.modalities.image import Picture
@@ -252,6 +253,25 @@ def test_a_resnet_reads_pictures_of_the_size_that_they_are_prepared_to(tmp_path:
     assert (embed.grid, mean) == (grid, processor.image_mean)
     prepared = processor(torch.zeros(3, 300, 300, dtype=torch.uint8), return_tensors="pt")["pixel_values"]
     assert tuple(prepared.shape[2:]) == tuple(16 * side for side in grid)
+
+
+@pytest.mark.parametrize("name", ["resnet", "resnet, early", "resnet, halved", "resnet, no head"])
+@pytest.mark.parametrize("sides", [(33, 70), (50, 41)])
+def test_a_resnet_sees_pictures_of_any_size_as_theirs_does(tmp_path: Path, name: str, sides: tuple[int, int]):
+    model = theirs(name)
+    ours, given = read_folder(saved(model, tmp_path / "a")).model, {"pixel_values": torch.randn(2, 3, *sides)}
+    with torch.inference_mode():
+        assert difference(answer(model(**given)), FAMILIES["resnet"].values(ours, given)) < TOLERANCE
+
+
+def test_an_encoder_of_an_autoencoder_keeps_its_type(tmp_path: Path):
+    imported = read_folder(saved(theirs("mae, no head"), tmp_path / "a"))
+    assert write_folder(tmp_path / "b", imported.model, model_type=imported.family) == "vit_mae"
+    assert json.loads((tmp_path / "b/config.json").read_text())["architectures"] == ["ViTMAEModel"]
+    inputs = FAMILIES["vit_mae"].trial(imported.config, trial_inputs(imported.model))
+    with torch.inference_mode():
+        there = answer(library().ViTMAEModel.from_pretrained(tmp_path / "b").eval()(**inputs))
+        assert difference(there, FAMILIES["vit_mae"].values(imported.model, inputs)) < TOLERANCE
 
 
 def test_a_resnet_without_a_file_about_its_pictures_reads_them_at_224_pixels(tmp_path: Path):

@@ -245,6 +245,12 @@ class Summary(Head):
         return F.normalize(x, dim=-1) if self.unit else x
 
 
+def picture_vector(head: nn.Module | None, tokens: Tokens, *, first: bool) -> Float[Tensor, "B E"]:
+    """The vector by which a picture is compared: that of a head made for this, else the first token or the mean."""
+    made = isinstance(head, Summary) and head.norm is not None
+    return head(tokens) if made and head is not None else summary(tokens, first=first)
+
+
 def summary(tokens: Tokens, *, first: bool) -> Float[Tensor, "B D"]:
     """The first real token, or the mean of all real ones; zero where no token is real."""
     if first:

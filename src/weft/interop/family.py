@@ -91,6 +91,10 @@ class Family(ABC):
         """What the config.json of a config is read as, completed by what the weights and files beside it say."""
         return again
 
+    def trial(self, config: Model.Config, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Inputs that both libraries are tried with, and what else theirs needs to compute the same twice."""
+        return inputs
+
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         """What our model computes for inputs under the names that theirs has for them."""
         text = _text(inputs, "input_ids", "attention_mask")
@@ -131,7 +135,7 @@ def counterpart(
     raise ConfigError(
         f"no model of the Hugging Face library computes this; {why}",
         where="export",
-        fix="train with --model gpt, llama, bert, transformer, vit or resnet; or see whether --to onnx writes this one",
+        fix="train with --model gpt, llama, bert, transformer, vit, or resnet and --preset small; or use --to onnx",
     )
 
 

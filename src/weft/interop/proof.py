@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import math
 import os
 import subprocess
 import sys
@@ -21,7 +20,6 @@ from weft.interop.families import FAMILIES
 from weft.modalities.embedder import Embedder
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import TextEmbed
-from weft.models.autoencoder import Autoencoder
 from weft.models.dual_encoder import DualEncoder
 from weft.models.stream import Model
 from weft.storage.tensors import read_tensors, write_tensors
@@ -54,8 +52,10 @@ def prove(
         raise WeftError("transformers is not installed, so the folder cannot be tried", fix="pip install 'weft[hf]'")
     folder = Path(path).absolute()
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    family = FAMILIES[config["model_type"]]
+    inputs = family.trial(model.config, inputs)
     with torch.inference_mode():
-        ours = FAMILIES[config["model_type"]].values(model.eval(), inputs)
+        ours = family.values(model.eval(), inputs)
     with tempfile.TemporaryDirectory() as place:
         files = [Path(place) / name for name in ("inputs.safetensors", "outputs.safetensors")]
         write_tensors(files[0], inputs)
@@ -98,8 +98,6 @@ def trial_inputs(model: Model, vocab: int | None = None, marks: Collection[int] 
     if isinstance(embed, PictureEmbed.Config):
         shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))
         inputs = {"pixel_values": torch.from_numpy(draw.normal(size=shape)).float()}
-        if isinstance(config, Autoencoder.Config):
-            inputs["noise"] = torch.from_numpy(draw.random((2, math.prod(embed.grid)))).float()
         if isinstance(config, DualEncoder.Config):
             inputs |= _ended_ids(config.text.embed, ids, vocab)
     else:

@@ -9,13 +9,14 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.core.heads import summary
+from weft.core.heads import picture_vector, summary
 from weft.core.recurrent import Recurrent
 from weft.errors import ConfigError
 from weft.interop.ports import (
@@ -34,7 +35,6 @@ from weft.modalities.image import Picture, PictureEmbed
 from weft.modalities.points import PointEmbed, Points
 from weft.modalities.stages import StagedEmbed
 from weft.modalities.text import Text, TextEmbed
-from weft.models.distilled import summary as class_vector
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.relations import EdgeList
@@ -120,7 +120,8 @@ class PictureSignature(Signature):
         self.note = {"made_for": {"height": size[0], "width": size[1]}, "sides_are_multiples_of": embed.stride}
 
     def forward(self, pixel_values: Tensor) -> Tensor | tuple[Tensor, ...]:
-        return values_of(self.model, Picture(pixel_values), class_vector)
+        head: Any = self.model.head
+        return values_of(self.model, Picture(pixel_values), partial(picture_vector, head, first=True))
 
     def sample(self) -> Inputs:
         return self._drawn(TRACED_SIZE[0], *(self.grid if self.fixed else (3, 5)))

@@ -169,14 +169,21 @@ class ConvEmbed(PictureEmbed):
     """The features of a convolutional network as tokens, projected to the width (unchanged where it is the same)."""
 
     class Config(PictureEmbed.Config):
-        """`project` maps the features to the model's width; without it they must have that width."""
+        """`project` maps the features to the model's width; without it they must have that width.
+
+        `filled`: pictures get zeros below and to the right up to a multiple of the stride; without it the network sees
+        them as they are.
+        """
 
         net: ConvNet.Config
         project: bool = True
+        filled: bool = True
 
         @property
         def stride(self) -> int:
             return self.net.stride
+
+    config: Config
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__(config, dim=dim)
@@ -187,5 +194,5 @@ class ConvEmbed(PictureEmbed):
         self.project = nn.Linear(features, dim) if config.project else nn.Identity()
 
     def features(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:
-        grid = self.net(to_multiple(pixels, self.config.stride))
+        grid = self.net(to_multiple(pixels, self.config.stride) if self.config.filled else pixels)
         return self.project(grid.flatten(2).mT)

@@ -9,7 +9,7 @@ from weft.core import Pooled, Trunk
 from weft.errors import ConfigError
 from weft.interop.family import only
 from weft.interop.labels import write_labels
-from weft.interop.pictures import PictureFamily, as_grid
+from weft.interop.pictures import PictureFamily, as_grid, only_pictures, with_embed
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig, names
@@ -49,7 +49,9 @@ class Resnet(PictureFamily):
         labelled = architecture == "ResNetForImageClassification"
         return Stream.Config(
             dim=net.outside,
-            embed=ConvEmbed.Config(grid=(1, 1), net=net, project=False, channels=given.whole("num_channels", 3)),
+            embed=ConvEmbed.Config(
+                grid=(1, 1), net=net, project=False, filled=False, channels=given.whole("num_channels", 3)
+            ),
             trunk=Trunk.Config(depth=0, norm=None),
             head=Pooled.Config() if labelled else None,
             outputs=given.labels() if labelled else None,
@@ -59,9 +61,18 @@ class Resnet(PictureFamily):
         height, width = (preparation and preparation.final) or USUAL_SIZE
         return embed.replace(grid=(-(-height // embed.stride), -(-width // embed.stride)))
 
+    def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
+        """Pictures are prepared there to whole strides, which are not filled up here either."""
+        filled = only(only_pictures(config), ConvEmbed.Config, "embed").filled
+        again = with_embed(again, only_pictures(again).replace(filled=filled))
+        return super().completed(again, config)
+
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
         net = only(only(stream.embed, ConvEmbed.Config, "embed").net, ResNet.Config, "embed.net")
+        if net.stem == "small":
+            problem = "its stem is made for small pictures, and theirs halves pictures twice before the first block"
+            raise ConfigError(f"{problem}; --preset small, base and large have theirs")
         bottleneck = net.block if isinstance(net.block, Bottleneck.Config) else None
         return {
             "model_type": self.name,

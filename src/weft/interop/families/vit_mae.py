@@ -1,12 +1,14 @@
 """ViT-MAE: a ViT that sees some patches, and a small decoder that says what the others were.
 
 Their places are fixed sines and cosines, stored as tables with the weights. They are read as tables, so that every
-number stays as it is. The encoder alone computes what a ViT does and is written as one.
+number stays as it is. The encoder alone computes what a ViT does, and is written as a ViT where it was none of these.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from weft.interop.families import patches
@@ -50,11 +52,15 @@ class VitMae(PictureFamily):
         )
 
     def completed(self, again: Model.Config, config: Model.Config) -> Model.Config:
-        place = only(config, Autoencoder.Config, "the model").place
+        place = config.place if isinstance(config, Autoencoder.Config) else None
         again = again.replace(place=place) if patches.computed(place) else again
         return super().completed(patches.completed(again, config), config)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
+        hidden = {"mask_ratio": HIDDEN, "norm_pix_loss": False}
+        if isinstance(config, Stream.Config) and config.head is None:
+            body = {**patches.write_patches(config), **patches.write_trunk(config.trunk, config.dim), **hidden}
+            return {"model_type": self.name, "architectures": ["ViTMAEModel"], **body}
         whole = only(config, Autoencoder.Config, "the model")
         return {
             "model_type": self.name,
@@ -63,8 +69,7 @@ class VitMae(PictureFamily):
             **patches.write_patches(whole.encoder),
             **patches.write_trunk(whole.decoder, whole.dim, prefix="decoder_"),
             **patches.write_trunk(whole.encoder.trunk, whole.encoder.dim),
-            "mask_ratio": HIDDEN,
-            "norm_pix_loss": False,
+            **hidden,
         }
 
     def table(self, config: Model.Config) -> WeightTable:
@@ -73,6 +78,10 @@ class VitMae(PictureFamily):
         whole = only(config, Autoencoder.Config, "the model")
         body = [rule.under("", "encoder.") for rule in patches.table(whole.encoder, ["cls_token"], prefix="").body]
         return WeightTable(body, _decoder(whole), "vit.", [("decoder_layers.", "decoder_encoder.layer.")])
+
+    def trial(self, config: Model.Config, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        shape = len(inputs["pixel_values"]), math.prod(only_pictures(config).grid)
+        return {"noise": torch.rand(shape, generator=torch.Generator().manual_seed(0)), **inputs}
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         """`noise` says which patches are seen: those with the least."""
