@@ -98,6 +98,14 @@ def test_the_next_times_follow_the_calendar(tmp_path: Path) -> None:
     np.testing.assert_allclose(later.season, longer.season[4:])
 
 
+@pytest.mark.parametrize("step", [30.4375, 30.0, 91.3125, 365.25])
+def test_an_even_step_that_no_calendar_has_stays_even(tmp_path: Path, step: float) -> None:
+    data = dataset().assign_coords(time=("time", np.arange(12) * step, {"units": "days since 2001-01-01"}))
+    assert following(opened(written(tmp_path / "a.nc", data)), 11, 3).days == pytest.approx(step * np.arange(12, 15))
+    years = dataset().assign_coords(time=("time", np.arange(12) * 365, {"units": "days since 1897-01-01"}))
+    assert following(opened(written(tmp_path / "b.nc", years.isel(time=range(7)))), 6, 1).days.tolist() == [7 * 365]
+
+
 def test_gaps_are_listed_and_part_the_times() -> None:
     found = times([0, 1, 2, 10, 11, 20], "days since 2001-01-01")
     assert found.pieces == ((0, 3), (3, 5), (5, 6)) and found.step == 1
