@@ -136,6 +136,43 @@ def test_blanks_are_filled_with_the_same_words_there(tmp_path: Path, kind: str) 
         assert [one["token"] for one in run.predict(text)[0]["candidates"]] == known[:5]
 
 
+def test_the_name_of_a_special_token_in_a_text_is_text_as_their_library_can_read_it_too(tmp_path: Path) -> None:
+    words, text = made("bpe"), "Do you <|end|> like tea?"
+    write_folder(tmp_path / "a", perturbed(gpt(SIZE, vocab=words.size)), tokenizer_json=words.to_json())
+    usual = library().AutoTokenizer.from_pretrained(tmp_path / "a")
+    assert words.end in usual(text)["input_ids"] and words.end not in words.encode(text)
+    plain = library().AutoTokenizer.from_pretrained(tmp_path / "a", split_special_tokens=True)
+    assert plain(text)["input_ids"] == words.encode(text).tolist()
+
+
+def test_a_model_with_more_ids_than_its_tokenizer_writes_and_is_exported(tmp_path: Path) -> None:
+    transformers, words = library(), made("bpe")
+    model, many = perturbed(gpt(SIZE, vocab=3 * words.size)), 3 * words.size  # most of what it writes has no name
+    beyond = Marks(bos=many + 5, eos=(many + 5,))  # as a small model keeps them from a larger one
+    how = {"do_sample": False, "max_new_tokens": 12}
+    write_folder(tmp_path / "a", model, tokenizer_json=words.to_json(), marks=beyond, generation=how)
+    reader, theirs = (
+        getattr(transformers, kind).from_pretrained(tmp_path / "a")
+        for kind in ("AutoTokenizer", "AutoModelForCausalLM")
+    )
+    assert reader.eos_token is None
+    given = reader("Do you like", return_tensors="pt")
+    new = theirs.generate(**given)[0, given["input_ids"].shape[1] :]
+    assert any(id >= words.size for id in new) and len(new) == 12
+    assert weft.load(tmp_path / "a").predict("Do you like")[0]["text"] == reader.decode(new, skip_special_tokens=True)
+
+
+def test_special_tokens_that_a_model_has_no_vectors_for_are_left_out(tmp_path: Path) -> None:
+    words = made("bpe")
+    write_folder(tmp_path / "a", perturbed(gpt(SIZE, vocab=words.size)), tokenizer_json=words.to_json())
+    data = json.loads(words.to_json())
+    data["added_tokens"].append({**data["added_tokens"][-1], "id": words.size, "content": "[PAD]"})
+    (tmp_path / "a/tokenizer.json").write_text(json.dumps(data))
+    found = read_folder(tmp_path / "a")
+    assert any("no vectors for are left out: [PAD]" in line for line in found.warnings)
+    assert Tokenizer.from_json(found.tokenizer_json or "").names == words.names
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tokenizer_with_marks_is_of_the_same_kind_and_reads_the_same(kind: str) -> None:
     words = made(kind, mask=True)
@@ -166,7 +203,13 @@ def test_a_settings_file_means_what_it_means_there() -> None:
     assert one[0]["max_tokens"] == 19
     assert "forced_eos_token_id" in read("answers", max_length=20, forced_eos_token_id=3)[1][0]
     assert "forced_bos_token_id" in read("continues", max_length=20, forced_bos_token_id=3)[1][0]
-    for bad in ({"num_beams": 0}, {"forced_eos_token_id": "2"}, {"top_p": "all"}, {"do_sample": 1}, {"suppress_tokens": ["a"]}):
+    for bad in (
+        {"num_beams": 0},
+        {"forced_eos_token_id": "2"},
+        {"top_p": "all"},
+        {"do_sample": 1},
+        {"suppress_tokens": ["a"]},
+    ):
         with pytest.raises(ConfigError, match=next(iter(bad))):
             read("answers", max_length=20, **bad)
 
@@ -209,7 +252,7 @@ def test_ids_that_are_tried_are_no_marks() -> None:
     assert set(ids.flatten().tolist()) == {2, 3, 4}
 
 
-def bert(folder: Path, **keys: Any) -> Path:
+def bert(folder: Path, labels: int = 4, **keys: Any) -> Path:
     transformers = library()
     sizes = {
         "hidden_size": 8,
@@ -218,7 +261,7 @@ def bert(folder: Path, **keys: Any) -> Path:
         "intermediate_size": 8,
         "vocab_size": 257,
     }
-    config = transformers.BertConfig(**sizes, max_position_embeddings=16, num_labels=4)
+    config = transformers.BertConfig(**sizes, max_position_embeddings=16, num_labels=labels)
     return changed(saved(randomised(transformers.BertForSequenceClassification(config)), folder), **keys)
 
 
@@ -256,6 +299,16 @@ def test_labels_that_do_not_exclude_each_other_have_probabilities_of_their_own(t
         run.evaluate(tmp_path / "data.tsv")
     with pytest.raises(ConfigError, match="regression with 4 numbers"):
         read_folder(changed(folder, problem_type="regression"))
+
+
+def test_one_output_is_a_number_also_where_its_kind_is_not_said(tmp_path: Path) -> None:
+    folder, words = bert(tmp_path / "a", labels=1), made("bytes")
+    (folder / "tokenizer.json").write_text(marked_tokenizer(words, *words.marks))
+    assert json.loads((folder / "config.json").read_text()).get("problem_type") is None
+    (found,) = weft.load(folder).predict("!$%")
+    ids = torch.tensor([[words.end, *words.encode("!$%").tolist(), words.end]])
+    (logit,) = library().AutoModelForSequenceClassification.from_pretrained(folder)(ids).logits[0].tolist()
+    assert found["value"] == pytest.approx(logit, abs=1e-5)
 
 
 def test_several_labels_as_likely_as_not_are_both_right_there() -> None:
@@ -305,6 +358,46 @@ def test_vectors_of_texts_are_made_as_their_modules_say(tmp_path: Path, mode: st
     assert plain.embed("tea") == pytest.approx(weft.load(tmp_path / "a").embed("tea", normalise=False))
 
 
+def test_the_longest_text_and_the_usual_prompt_are_those_of_their_files(tmp_path: Path) -> None:
+    def read(**files: Any) -> dict[str, Any]:
+        known = {**write_modules({"summary": "mean"}, 16), "sentence_bert_config.json": {}}
+        known |= {f"{name}.json": data for name, data in files.items()}
+        return read_modules(known.get, "a")
+
+    plain = {"summary": "mean", "normalise": True}
+    assert read() == plain and read(tokenizer_config={"model_max_length": 16}) == {**plain, "longest": 16}
+    assert read(tokenizer_config={"model_max_length": 10**30}) == plain
+    both = {"tokenizer_config": {"model_max_length": 16}, "sentence_bert_config": {"max_seq_length": 20}}
+    assert read(**both)["longest"] == 20
+    prompts = {"prompts": {"query": "query: ", "document": None}, "default_prompt_name": "query"}
+    assert read(config_sentence_transformers=prompts)["prompt"] == "query: "
+    assert read(config_sentence_transformers={**prompts, "default_prompt_name": None}) == plain
+    assert read(config_sentence_transformers={"default_prompt_name": "document"}) == plain
+    with pytest.raises(ConfigError, match="default_prompt_name is 'passage'"):
+        read(config_sentence_transformers={**prompts, "default_prompt_name": "passage"})
+    with pytest.raises(ConfigError, match="processing_kwargs"):
+        read(sentence_bert_config={"processing_kwargs": {"text": {"max_length": 9}}})
+
+
+@pytest.mark.parametrize("counts", [True, False])
+@pytest.mark.parametrize("summary", ["mean", "class", "max"])
+def test_a_prompt_is_read_before_each_text(tmp_path: Path, counts: bool, summary: str) -> None:
+    words, prompt = made("bpe"), "Yes, "
+    ours = perturbed(ENCODER_MODELS["bert"](SIZE, vocab=words.size, head=None))
+    write_folder(tmp_path / "a", ours, tokenizer_json=marked_tokenizer(words, *words.marks))
+    for name, data in write_modules(
+        {"summary": summary, "normalise": False, "prompt": prompt, "prompt_counts": counts}, 16
+    ).items():
+        (tmp_path / "a" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "a" / name).write_text(json.dumps(data))
+    (found,) = weft.load(tmp_path / "a").embed("I like tea.")
+    ids = [words.end, *words.encode(f"{prompt}I like tea.").tolist(), words.end]
+    x = ours.encode(Text(torch.tensor([ids]))).x[0].detach()
+    x = x if counts else x[1 + len(words.encode(prompt)) :]
+    wanted = {"class": x[0], "mean": x.mean(0), "max": x.amax(0)}[summary]
+    assert found == pytest.approx(wanted.numpy(), abs=1e-5)
+
+
 def test_modules_that_make_other_vectors_are_refused_by_name(tmp_path: Path) -> None:
     folder, mean = bert(tmp_path / "a"), {"pooling_mode_mean_tokens": True}
     with pytest.raises(ConfigError, match="Transformer, Pooling, Dense; weft follows"):
@@ -318,7 +411,7 @@ def test_modules_that_make_other_vectors_are_refused_by_name(tmp_path: Path) -> 
 @pytest.mark.parametrize("summary", ["mean", "class", "max"])
 @pytest.mark.parametrize("normalise", [True, False])
 def test_what_modules_say_is_written_again_and_is_what_a_graph_computes(summary: str, normalise: bool) -> None:
-    settings = {"summary": summary, "normalise": normalise, "longest": 8, "lower": True}
+    settings = {"summary": summary, "normalise": normalise, "longest": 8, "lower": True, "prompt": "query: "}
     files = write_modules(settings, 16)
     assert read_modules(files.get, "a") == settings and write_modules({}, 16) == {}
     model = perturbed(ENCODER_MODELS["bert"](SIZE, vocab=20, head=None))

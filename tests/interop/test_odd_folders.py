@@ -13,8 +13,8 @@ from weft.generate.sampling import generator
 from weft.generate.search import Line
 from weft.interop import read_folder
 from weft.interop.generation import read_generation
-from weft.interop.marks import Marks
 from weft.interop.labels import with_labels
+from weft.interop.marks import Marks
 from weft.modalities import tokenizer_making
 from weft.runs.importing import import_run
 

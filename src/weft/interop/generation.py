@@ -97,7 +97,9 @@ def write_generation(how: Mapping[str, Any], *, longest: int, marks: Marks = Mar
     """
     draws, most, forced = how["temperature"] > 0, how.get("max_tokens") or longest, how.get("forced_end", False)
     bound = (
-        {"max_length": longest} if "beam" not in how and 2 * most > longest else {"max_new_tokens": min(most + forced, longest)}
+        {"max_length": longest}
+        if "beam" not in how and 2 * most > longest
+        else {"max_new_tokens": min(most + forced, longest)}
     )
     keys: dict[str, Any] = {"do_sample": draws, **bound}
     keys |= {"suppress_tokens": list(how["never"])} if how["never"] else {}

@@ -109,8 +109,7 @@ def read_scale(given: TheirConfig, channels: int, default: Scale) -> Scale:
 def write_preprocessor(embed: PictureEmbed.Config, preparation: Preparation | None) -> dict[str, Any]:
     """The preprocessor_config.json that gives their model what ours makes of pixels itself.
 
-    Pictures that weft prepares in its own way keep their aspect, which no processor of theirs does: there they are
-    scaled to the size that the model learned.
+    Without a preparation they are scaled to the size that the model learned.
     """
     if preparation is None:
         height, width = (count * embed.stride for count in embed.grid)

@@ -8,6 +8,7 @@ gets the sure ones and the possible ones, which differ where a value is within T
 that numbers and answers are the other library's alone, by its own tokenizer, processor and settings.
 """
 
+import base64
 import json
 import sys
 from pathlib import Path
@@ -54,7 +55,9 @@ def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
         from PIL import Image
 
         processor = transformers.AutoImageProcessor.from_pretrained(folder)
-        pictures = [Image.fromarray(numpy.array(one, numpy.uint8)) for one in wanted["inputs"]]
+        arrays = [numpy.frombuffer(base64.b64decode(one["bytes"]), numpy.uint8) for one in wanted["inputs"]]
+        shapes = [one["shape"] for one in wanted["inputs"]]
+        pictures = [Image.fromarray(one.reshape(shape)) for one, shape in zip(arrays, shapes, strict=True)]
         given = [processor(images=one, return_tensors="pt") for one in pictures]
         labels = kind == "picture label"
         found["answers"] = [label(model, one) for one in given] if labels else written(model, tokenizer, given, wanted)

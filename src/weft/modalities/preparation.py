@@ -15,7 +15,8 @@ class Preparation(BaseConfig):
     `sides` is the height and width that every picture is scaled to, whatever its aspect. `shortest` is the length of
     its shorter side, with the aspect kept; where the longer side would exceed `longest`, that decides. Without either,
     a picture keeps its size. `crop` is the height and width of the middle that is kept; a smaller picture gets black
-    edges. `white`: transparent pictures are laid over white; otherwise transparency is ignored.
+    edges. `white`: transparent pictures are laid over white; `grey`: over grey, and what shows through counts as
+    missing; otherwise transparency is ignored.
     """
 
     sides: tuple[int, ...] | None = None
@@ -24,6 +25,7 @@ class Preparation(BaseConfig):
     resample: Resample = "bilinear"
     crop: tuple[int, ...] | None = None
     white: bool = False
+    grey: bool = False
 
     def check(self) -> None:
         at_least(self, 1, "shortest", "longest")
@@ -33,6 +35,8 @@ class Preparation(BaseConfig):
                 raise ConfigError(f"expected a height and a width, found {list(value)}", where=f"Preparation.{name}")
         if self.sides is not None and self.shortest is not None:
             raise ConfigError("sides and shortest cannot both be set", where="Preparation")
+        if self.white and self.grey:
+            raise ConfigError("white and grey cannot both be set", where="Preparation")
         if self.longest is not None and self.shortest is None:
             raise ConfigError("longest limits shortest, which is not set", where="Preparation.longest")
 

@@ -3,6 +3,7 @@
 The other library has to come to the same answers by its own tokenizer, processor and settings of generation.
 """
 
+import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,14 +39,16 @@ class Proof:
 
     def asked(self) -> dict[str, Any]:
         """The questions for the other process, as JSON: the kind of answer, the inputs and the settings."""
-        inputs = [one.tolist() if isinstance(one, np.ndarray) else one for one in self.inputs]
+        inputs = [_sent(one) if isinstance(one, np.ndarray) else one for one in self.inputs]
         return {"kind": self.kind, "inputs": inputs, "settings": self.settings, "limits": self.limits}
 
     def compare(self, found: Sequence[Any], folder: Path) -> None:
         """Refuse answers that are not the run's."""
         for given, ours, theirs in zip(self.inputs, self.answers, found, strict=True):
             if not self._same(ours, theirs):
-                shown = "a picture" if isinstance(given, np.ndarray) else f"{given!r:.80}"
+                shown = f"{given!r:.80}"
+                if isinstance(given, np.ndarray):
+                    shown = f"a picture of {given.shape[1]} x {given.shape[0]} pixels"
                 problem = f"the Hugging Face library answers {theirs!r:.120} to {shown}, the run answers {ours!r:.120}"
                 raise DataError(problem, where=str(folder))
 
@@ -60,6 +63,11 @@ class Proof:
         if "text" in self.kind:
             return bool(ours.strip() == theirs[0].strip())
         return ours in theirs
+
+
+def _sent(picture: np.ndarray) -> dict[str, Any]:
+    """The bytes of a picture as JSON has them, with its height, width and channels."""
+    return {"shape": list(picture.shape), "bytes": base64.b64encode(picture.tobytes()).decode()}
 
 
 def predicted(task: "Task[Any, Any, Any]", run: Loaded, inputs: Sequence[Any], **settings: Any) -> list[dict[str, Any]]:

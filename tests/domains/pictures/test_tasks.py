@@ -1,21 +1,27 @@
 """Tasks on pictures: folders, archives and arrays in, a run that classifies, fills in or describes, and its looks."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from helpers.foreign import library
 from helpers.pictures import encoded, files, write, zipped
 from helpers.stops import stopped_in
 from helpers.tiny import PICTURE_ZOO
+from PIL import Image
 
 import weft
+from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.recipe import hiding_cost, operations, views_cost
 from weft.domains.pictures.settings import HidingTraining, ViewsTraining
 from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.interop import reference_run, write_folder
+from weft.modalities.preparation import Preparation
 from weft.models.zoo.vision import Sight, VisionSize, mae
 
 TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "batch": 16, "quiet": True, "steps": 4}
@@ -63,6 +69,29 @@ def filling(photos: Path) -> weft.Run:
 def net(photos: Path) -> weft.Run:
     """A network without attention, which takes longest to train."""
     return train(photos, model="resnet", out=photos.parent / "net")
+
+
+def test_an_export_labels_oblong_pictures_as_the_run_does(trained: weft.Run, tmp_path: Path) -> None:
+    transformers, run, task = library(), trained._loaded, trained.task
+    found, proof = task.outgoing(run), task.proof(run, 1e-4)
+    assert proof is not None and len(proof.inputs) == 32 and found.remarks == ()
+    assert sum(max(one.shape[:2]) > 1.2 * min(one.shape[:2]) for one in proof.inputs) > 16
+    assert [one["label"] for one in trained.predict(proof.inputs)] == proof.answers
+    write_folder(tmp_path / "a", found.model, labels=found.labels, preparation=found.preparation)
+    model = transformers.AutoModelForImageClassification.from_pretrained(tmp_path / "a").eval()
+    processor = transformers.AutoImageProcessor.from_pretrained(tmp_path / "a")
+    there = [
+        reference_run.label(model, processor(images=Image.fromarray(one), return_tensors="pt")) for one in proof.inputs
+    ]
+    proof.compare(there, tmp_path)
+
+
+def test_an_export_of_an_earlier_run_says_that_it_keeps_the_aspect(trained: weft.Run) -> None:
+    codec = PictureCodec(PictureCodec.Config(size=12))
+    earlier = replace(trained._loaded, codecs={**trained._loaded.codecs, "picture": codec})
+    found = trained.task.outgoing(earlier)
+    assert "aspect kept" in found.remarks[0] and found.preparation == Preparation(sides=(12, 12), grey=True)
+    assert codec.read_shape((12, 36, 3), 4) != (12, 12)
 
 
 @pytest.fixture(autouse=True)
@@ -165,8 +194,11 @@ def test_pictures_of_many_shapes_are_read_whole(tmp_path: Path) -> None:
     run = train(root, out=tmp_path / "run", model="vit", size=32)
     assert run.config["codecs"]["picture"]["shape"] is None and run.config["training"]["size"] == 32
     view = run.look(str(root / "left" / "3.jpg"))
-    rows, columns = view.grid
-    assert columns > 2 * rows  # a wide picture has a wide grid: nothing was cut off
+    assert view.grid == tuple(run.config["model"]["embed"]["grid"])  # scaled to the shape that other tools scale it to
+    wide = drawn(0, 3, 300)[:97]
+    end = np.where(np.arange(300)[None, :, None] < 290, wide, 255 - wide)
+    first, other = (one["probabilities"] for one in run.predict([wide, end]))
+    assert first != other  # nothing was cut off
     assert run.evaluate(root)["examples"] == 36
 
 

@@ -138,7 +138,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return taken_over(request)
 
     def codecs(self, data: PictureData, training: CaptionTraining, known: Codecs) -> Codecs:
-        picture = pictures.picture_codec(data, training, known)
+        picture = pictures.picture_codec(data, training, known, aspect=False)
         return {"picture": picture, "caption": recipes.caption_codec(data, training, known)}
 
     def encode(

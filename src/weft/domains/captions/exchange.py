@@ -5,7 +5,7 @@ from dataclasses import replace
 from weft.domains.captions.writing import Captioning, PictureWriter
 from weft.domains.pairs.exchange import searched, their_search
 from weft.domains.pairs.writing import EXTRA_TOKENS
-from weft.domains.pictures.exchange import picture_codec_of, picture_settings, trial_pictures, with_pictures
+from weft.domains.pictures.exchange import as_sent, picture_codec_of, picture_settings, trial_pictures, with_pictures
 from weft.domains.pictures.given import given_pictures
 from weft.domains.pictures.settings import Ground
 from weft.domains.texts.codec.text import TextCodec
@@ -21,7 +21,7 @@ from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Given
 from weft.tasks.codec import Codec
 from weft.tasks.outgoing import Outgoing, with_labels
-from weft.tasks.proof import Proof
+from weft.tasks.proof import MOST, Proof
 from weft.tasks.request import Loaded
 
 
@@ -78,9 +78,10 @@ def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
 def caption_proof(run: Loaded) -> Proof | None:
     """Pictures and the captions that a run writes about them; None where it writes none, or reads no colours."""
     writes = isinstance(run.model, Seq2Seq) and text_codec(run, "caption") is not None
-    pictures = trial_pictures(run.model.config) if writes else []
+    pictures = trial_pictures(run.model.config, MOST) if writes else []
     if not pictures:
         return None
+    run = as_sent(run)
     how = searched(run, Captioning)
     writer, frames = PictureWriter(run), given_pictures(run, [Given(one) for one in pictures], Ground())[1]
     answers = [best[0][0] for best in writer.write(frames, how)]

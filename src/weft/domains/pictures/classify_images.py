@@ -68,7 +68,7 @@ class ClassifyImages(LabelTask[PictureData, SeenPictures, PictureLabelTraining])
     def codecs(self, data: PictureData, training: PictureLabelTraining, known: Codecs) -> Codecs:
         album, kind = data.train, data.kind or "classes"
         label = labelling.learned(kind, album.classes, album.labels or (), known)
-        return {"picture": pictures.picture_codec(data, training, known), "label": label}
+        return {"picture": pictures.picture_codec(data, training, known, aspect=False), "label": label}
 
     def encode(
         self,

@@ -3,15 +3,17 @@
 import math
 from collections.abc import Sequence
 
+from weft.modalities.image import PictureEmbed
 from weft.modalities.preparation import Preparation
 from weft.tasks.codec import Codec
 
 
 class PictureCodec(Codec):
-    """Pictures of one small shape are read as they are; others at about `size` times `size` pixels, their aspect kept.
+    """Pictures of one small shape are read as they are; others at about `size` times `size` pixels.
 
-    Where the makers of a model prepared pictures otherwise, `preparation` says how, and pictures are read in the size
-    that it gives them.
+    They keep their `aspect`, or are scaled to the one shape that the model reads: the way of other libraries, so that a
+    model answers there as it does here. Where the makers of a model prepared pictures otherwise, `preparation` says
+    how, and pictures are read in the size that it gives them.
     """
 
     class Config(Codec.Config):
@@ -20,14 +22,28 @@ class PictureCodec(Codec):
         size: int
         shape: tuple[int, ...] | None = None
         preparation: Preparation | None = None
+        aspect: bool = True
 
     config: Config
+
+    def fitted(self, embed: PictureEmbed.Config) -> "PictureCodec":
+        """The codec for a model, with the preparation that gives pictures the one shape that it reads.
+
+        The codec itself where aspects are kept, and where pictures are read in a shape that the model fills up.
+        """
+        sides = tuple(count * embed.stride for count in embed.grid)
+        if self.config.preparation is not None or self.config.aspect or self.config.shape not in (None, sides):
+            return self
+        return PictureCodec(self.config.replace(preparation=Preparation(sides=sides, grey=True)))
 
     def read_shape(self, shape: Sequence[int], stride: int) -> tuple[int, int]:
         """The height and width at which a picture of this shape is read, by tokens of `stride` pixels."""
         small = self.config.shape is not None and max(shape[:2]) <= max(self.config.shape)
         if small or self.config.preparation is not None:
             return shape[0], shape[1]
+        if not self.config.aspect and self.config.shape is None:
+            side = -(-self.config.size // stride) * stride
+            return side, side
         return whole_shape(shape, self.config.size, stride)
 
 

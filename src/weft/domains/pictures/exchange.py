@@ -7,19 +7,23 @@ import numpy as np
 
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.encoded.frames import SMALL
+from weft.domains.pictures.given import codec_of
 from weft.interop import Imported
 from weft.modalities.image import PictureEmbed
+from weft.models.backbone import embed_of
 from weft.models.stream import Model
 from weft.tasks.adopting import shape_of
 from weft.tasks.outgoing import Outgoing
 from weft.tasks.planning import AnyTask
-from weft.tasks.proof import MOST, Proof, label_answers, predicted
+from weft.tasks.proof import Proof, label_answers, predicted
 from weft.tasks.request import Loaded
 
 KEPT_ASPECT = (
-    "weft reads pictures with their aspect kept. Tools that follow preprocessor_config.json scale every picture to one"
-    " size, whatever its aspect: the same for pictures of that size, other values for others."
+    "This run reads pictures in weft with their aspect kept, or filled up with black. Tools that follow"
+    " preprocessor_config.json scale every picture to one size, whatever its aspect: the same for pictures of that"
+    " size, other values for others."
 )
+TRIED = 32  # pictures of different shapes, most of them oblong
 
 
 def picture_codec_of(imported: Imported) -> dict[str, PictureCodec.Config]:
@@ -45,29 +49,42 @@ def picture_settings(imported: Imported) -> dict[str, Any]:
 
 def with_pictures(found: Outgoing, run: Loaded) -> Outgoing:
     """What is `found` with how a run's pictures are scaled for export, where the makers of the model said it."""
-    picture = run.codecs.get("picture")
-    if not isinstance(picture, PictureCodec):
+    if not isinstance(run.codecs.get("picture"), PictureCodec):
         return found
-    preparation = picture.config.preparation
-    return replace(found, preparation=preparation, remarks=(KEPT_ASPECT,) if preparation is None else ())
+    own = codec_of(run).config.preparation
+    return replace(found, preparation=_sent(run).config.preparation, remarks=(KEPT_ASPECT,) if own is None else ())
+
+
+def _sent(run: Loaded) -> PictureCodec:
+    """How pictures are read from an export: as the run reads them, scaled to one shape where it keeps their aspect."""
+    known = codec_of(run)
+    plain = PictureCodec(known.config.replace(shape=None, aspect=False)).fitted(embed_of(run.model.config))
+    return plain if known.config.preparation is None else known
+
+
+def as_sent(run: Loaded) -> Loaded:
+    """The run as its export reads pictures."""
+    return replace(run, codecs={**run.codecs, "picture": _sent(run)})
 
 
 def picture_proof(task: AnyTask, run: Loaded, tolerance: float) -> Proof | None:
     """Pictures and their labels; numbers may differ by twice the tolerance."""
-    pictures = trial_pictures(run.model.config)
+    pictures, run = trial_pictures(run.model.config, TRIED), as_sent(run)
     answers = label_answers(run, predicted(task, run, pictures)) if pictures else []
     return Proof("picture label", pictures, answers, within=2 * tolerance) if pictures else None
 
 
-def trial_pictures(model: Model.Config) -> list[np.ndarray]:
-    """Pictures of a model's own size, in colour; none where it reads others."""
+def trial_pictures(model: Model.Config, count: int) -> list[np.ndarray]:
+    """Pictures of a model's own shape and of others, larger and smaller; none where it reads no colours."""
     embed = model.reader().embed
     if not isinstance(embed, PictureEmbed.Config) or embed.channels != 3:
         return []
-    height, width = (side * embed.stride for side in embed.grid)
-    draw, (rows, columns) = np.random.default_rng(0), np.mgrid[0:height, 0:width]
+    shape, draw = [side * embed.stride for side in embed.grid], np.random.default_rng(0)
     pictures = []
-    for _ in range(MOST // 2):
+    for number in range(count):
+        scale = np.exp(draw.uniform(-0.9, 0.9, 2)) if number else (1, 1)
+        height, width = (max(8, round(side * factor)) for side, factor in zip(shape, scale, strict=True))
+        rows, columns = np.mgrid[0:height, 0:width]
         waves = [np.sin(rows * draw.uniform(0, 1) + columns * draw.uniform(0, 1)) for _ in range(3)]
         noise = draw.normal(0, 20, (height, width, 3))
         pictures.append((127 + 90 * np.stack(waves, -1) + noise).clip(0, 255).astype(np.uint8))

@@ -13,7 +13,7 @@ from weft.batches.ahead import Ahead
 from weft.batches.source import Source
 from weft.config import from_json
 from weft.core import Pooled
-from weft.core.heads import summary
+from weft.core.heads import picture_vector
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.batches import PictureSource
@@ -54,11 +54,16 @@ AT_ONCE = 64  # pictures that are computed together
 MANY = 256  # pictures, from which on a prediction shows how far it is
 
 
-def picture_codec(data: PictureData, training: PictureTraining, known: Codecs) -> PictureCodec:
-    """How the pictures are read; a run that goes on keeps its size."""
+def picture_codec(data: PictureData, training: PictureTraining, known: Codecs, *, aspect: bool = True) -> PictureCodec:
+    """How the pictures are read; a run that goes on keeps its size. `aspect`: whether pictures keep theirs."""
     before = known.get("picture")
     trained = before.config.size if isinstance(before, PictureCodec) else None
-    return codec_for(data.train, training.size, USUAL, trained=trained)
+    return codec_for(data.train, training.size, USUAL, trained=trained, aspect=aspect)
+
+
+def codec_of(run: Loaded) -> PictureCodec:
+    """How the run's model reads pictures."""
+    return run.codec("picture", PictureCodec).fitted(embed_of(run.model.config))
 
 
 def seen_pictures(data: PictureData, codecs: Codecs, known: Model.Config | None, progress: Progress) -> SeenPictures:
@@ -109,7 +114,7 @@ def opened_pictures(words: Sequence[object]) -> Iterator[Given]:
 
 def given_pictures(run: Loaded, inputs: Sequence[Given], ground: Ground) -> tuple[list[str], Frames]:
     """The names of pictures, and the pictures as the run's model reads them."""
-    embed, codec = embed_of(run.model.config), run.codec("picture", PictureCodec).config
+    embed, codec = embed_of(run.model.config), codec_of(run).config
     if ground.metres is not None and "south" not in getattr(embed.place and embed.place.code, "axes", ()):
         problem, fix = "the places of this model are not in metres", "train one with --model scale-mae"
         raise ConfigError(problem, where="--set metres", fix=fix)
@@ -154,7 +159,7 @@ def measured_album(run: Loaded, sources: Sequence[str], *, labels: bool) -> Albu
 
 def frames_for(run: Loaded, album: Album) -> Frames:
     """The pictures of an album for the run's model."""
-    codec = run.codec("picture", PictureCodec).config
+    codec = codec_of(run).config
     return frames_of(album, codec.size, embed_of(run.model.config).channels, preparation=codec.preparation)
 
 
@@ -163,7 +168,7 @@ def in_batches(
 ) -> Iterator[tuple[np.ndarray, Picture]]:
     """Pictures in batches of one shape: rows, and pictures for the model. By default only many show progress."""
     progress = progress or Progress(quiet=len(frames) < MANY)
-    codec, stride = run.codec("picture", PictureCodec), embed_of(run.model.config).stride
+    codec, stride = codec_of(run), embed_of(run.model.config).stride
     device = next(run.model.parameters()).device
     with counted(progress, len(frames), "pictures") as count:
         for rows, picture in by_shape(frames, codec, stride, at_once):
@@ -194,11 +199,11 @@ class Seeing(Compute, Ground):
 
 
 def picture_vectors(run: Loaded, inputs: Sequence[Given], how: Seeing) -> Embedded:
-    """A vector for each picture, as a head reads it: the class token or the mean of all tokens (pooled features)."""
+    """A vector for each picture, as a head reads or makes it: the class token, the mean of all tokens, or CLIP's."""
     run, (names, frames) = run.computing(how.precision), given_pictures(run, inputs, how)
     seer = backbone_in(run.model)
     first = seer.head.first if isinstance(seer.head, Pooled) else embed_of(seer.config).class_tokens > 0
-    found = values_of(run, frames, lambda picture: summary(seer.encode(picture), first=first))
+    found = values_of(run, frames, lambda picture: picture_vector(seer.head, seer.encode(picture), first=first))
     return Embedded(names, found.numpy(), lambda row: frames.pictures[row].pixels)
 
 

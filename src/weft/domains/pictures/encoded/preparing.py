@@ -15,7 +15,7 @@ from weft.modalities.preparation import Preparation
 
 def read_prepared(album: Album, row: int, how: Preparation) -> Decoded:
     """A picture of an album, read whole and prepared."""
-    picture = album.read(row, backing="white" if how.white else "none")
+    picture = album.read(row, backing="white" if how.white else "grey" if how.grey else "none")
     return prepared(picture, how, where=album.names[row])
 
 

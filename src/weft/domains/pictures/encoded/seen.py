@@ -59,16 +59,18 @@ class SeenPictures:
         }
 
 
-def codec_for(album: Album, size: int | None, usual: int, *, trained: int | None = None) -> PictureCodec:
+def codec_for(
+    album: Album, size: int | None, usual: int, *, trained: int | None = None, aspect: bool = True
+) -> PictureCodec:
     """How pictures like these are read: as they are where all have one small shape, else at a size in pixels.
 
     The size is that at which a model was `trained` before, or the one asked for, or the usual one. Shapes that are
-    larger than the first two are not small.
+    larger than the first two are not small. `aspect`: whether others keep theirs.
     """
     shape = _one_shape(album, min(SMALL, trained or size or SMALL))
     side = trained or (size or usual if shape is None else max(shape))
     kept = shape is not None and fit_in_memory(album, side, channels_of(album))
-    return PictureCodec(PictureCodec.Config(size=side, shape=shape if kept else None))
+    return PictureCodec(PictureCodec.Config(size=side, shape=shape if kept else None, aspect=aspect))
 
 
 def _one_shape(album: Album, most: int) -> tuple[int, int] | None:
