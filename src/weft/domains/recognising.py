@@ -2,24 +2,31 @@
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from weft.domains.registry import CARDS, all_cards, card_named, plugged_in, remark
 from weft.errors import DataError
 from weft.files import foreign
-from weft.files.columns import listed
+from weft.files.columns import NEARLY_ALL, listed
 from weft.files.dataset import Reader
 from weft.files.decoding import opened, shown
 from weft.files.finding import ending
 from weft.files.foreign_text import known_text
 from weft.files.known_roles import ALL
 from weft.files.survey import LEVELS, NO, Judgement, Level, Survey, Surveyed
-from weft.files.tables import Table, is_table, open_table
+from weft.files.tables import Row, Table, is_table, open_table
 from weft.tasks.card import Card
 
 AnyReader = Reader[Any]
+WIDTHS = 200  # rows whose columns are counted where they differ
+BOOSTING = (
+    "to tell one of these columns from the others, gradient boosting is made: HistGradientBoostingClassifier (classes) "
+    "or HistGradientBoostingRegressor (numbers) in sklearn.ensemble (pip install scikit-learn)"
+)
 OTHER_KINDS = "`weft tasks` lists what each task reads"
 
 
@@ -227,10 +234,12 @@ def _no_task(table: Table | None) -> str:
     """What to do with a table from which no task learns."""
     if table is not None and (hint := separator_hint(table)):
         return hint
-    return (
+    needed = (
         "no task of weft's learns from such columns alone: a text with its label, a sentence with its translation, or "
         "a picture with its class or caption in each row is needed"
     )
+    plain = [column for column in (table.columns if table else ()) if column.looks in ("number", "label")]
+    return f"{needed}.\n     {BOOSTING}" if len(plain) > 1 else needed
 
 
 def separator_hint(table: Table) -> str:
@@ -248,6 +257,14 @@ def separator_hint(table: Table) -> str:
                 new = shlex.quote(f"{name.rsplit('.', 1)[0]}-tabs.tsv")
                 return f"its columns seem to be separated by {word}; write them with tabs: {command} > {new}"
     if not table.even:
+        widths = Counter(len(row.cells) for row in islice(open_table(table.path, ALL).items, WIDTHS) if isinstance(row, Row))
+        [(width, count)] = widths.most_common(1)
+        if width != len(table.columns) and count >= NEARLY_ALL * (widths.total() - 1) and not name.endswith(".gz"):
+            quoted, new = shlex.quote(name), shlex.quote(f"{table.path.stem}-rows{table.path.suffix}")
+            return (
+                f"line {table.line} has {len(table.columns)} columns and nearly all others {width}, so that it names "
+                f"no columns: leave it out: tail -n +{table.line + 1} {quoted} > {new}"
+            )
         return (
             "its rows have different numbers of columns, so that a column cannot be told from the next: "
             f"`weft check {name}` lists them; "

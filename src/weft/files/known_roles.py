@@ -13,10 +13,11 @@ from weft.files.languages import bare, language, meaning, side
 from weft.files.pictures.formats import named_as_picture
 from weft.files.roles import Role, known_as
 
-TEXT_NAMES = (
+SURE_TEXT_NAMES = (
     "text", "sentence", "review", "question", "content", "comment", "body", "message", "tweet", "document", "utterance",
-    "query", "description", "headline", "title",
+    "query",
 )  # fmt: skip
+TEXT_NAMES = (*SURE_TEXT_NAMES, "description", "headline", "title")
 LABEL_NAMES = (
     "label", "class", "category", "sentiment", "target", "labels", "intent", "topic", "emotion", "polarity", "rating",
     "stars", "score", "gold",
@@ -39,12 +40,19 @@ CAPTION_NAME = re.compile(r"(?:caption|text|sentence|title|description|comment)s
 COUNTED = re.compile(r"(.+\.\w+)#\d+")  # a picture's name with the number of the caption behind it
 OFTEN_NUMBERS = ("id", "no")  # "id, en, fr" numbers its rows far more often than it holds Indonesian
 UNTEXTLIKE = ("number", "date", "address", "picture", "code", "empty")
+SENTENCE = 5  # words of a typical text in a column of another name; names of people, cars and films have fewer
 ENOUGH = 10  # rows by which the content of a column is judged
 
 
 def holds_text(column: Column) -> bool:
     """Whether values may be words or sentences, as far as can be told."""
     return len(column.values) < ENOUGH or column.looks not in UNTEXTLIKE
+
+
+def holds_sentences(column: Column) -> bool:
+    """Whether values are texts to learn from, beyond doubt: many different ones, of several words each."""
+    words = 2 if plain(column.name or "") in SURE_TEXT_NAMES else SENTENCE
+    return column.looks == "text" and column.words >= words
 
 
 # Pairs
@@ -90,8 +98,8 @@ def _longest(columns: Sequence[Column]) -> list[int]:
     return [order[0].place] if clear and order[0].length > 0 else []
 
 
-TEXT = known_as("text", TEXT_NAMES, _longest, ends=("_text",), last=True)
-LABEL = known_as("label", LABEL_NAMES, _only_label, ends=("_label",))
+TEXT = known_as("text", TEXT_NAMES, _longest, like=".*_text", last=True)
+LABEL = known_as("label", LABEL_NAMES, _only_label, like=".*_label")
 LABELLED = (TEXT, LABEL)
 
 # Pictures
@@ -149,8 +157,8 @@ def _only_other(columns: Sequence[Column]) -> list[int]:
     return [filled[0].place] if len(filled) == 1 else []
 
 
-LAT = known_as("latitude", LAT_NAMES)
-LON = known_as("longitude", LON_NAMES)
+LAT = known_as("latitude", LAT_NAMES, like=r".*latitude(_.*)?|(.*_)?lat(_.*)?")
+LON = known_as("longitude", LON_NAMES, like=r".*longitude(_.*)?|(.*_)?(lon|lng)(_.*)?|.*_long")
 TIME = known_as("time", TIME_NAMES)
 VALUE = known_as("value", VALUE_NAMES, _only_other, last=True)
 PLACED = (LAT, LON, VALUE)

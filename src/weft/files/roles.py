@@ -45,18 +45,19 @@ def known_as(
     names: Sequence[str],
     by_content: Callable[[Sequence[Column]], list[int]] = known_by_name_alone,
     *,
-    ends: tuple[str, ...] = (),
+    like: str = "",
     last: bool = False,
 ) -> Role:
-    """A role whose columns bear one of some names, the likeliest first; or names that end so, as column_label does."""
+    """A role whose columns bear one of some names, the likeliest first; or names `like` a pattern, as column_label."""
+    alike = re.compile(like or r"(?!)")
 
     def by_name(found: Sequence[str | None]) -> list[int]:
         places = {plain(name): place for place, name in reversed(list(enumerate(found))) if name}
         exact = [places[name] for name in names if name in places]
-        return [*exact, *sorted(place for name, place in places.items() if name.endswith(ends) and place not in exact)]
+        return [*exact, *sorted(place for name, place in places.items() if alike.fullmatch(name) and place not in exact)]
 
     def means(name: str) -> str | None:
-        return role if plain(name) in names or plain(name).endswith(ends) else None
+        return role if plain(name) in names or alike.fullmatch(plain(name)) else None
 
     return Role(role, by_name, by_content, means, last)
 

@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 from weft.domains.pairs.reading.formats import ENDINGS, Row, read_file
@@ -210,12 +211,16 @@ def judge_table(table: Table) -> Judgement:
         return Judgement("sure", f"columns named {', '.join(sorted(filter(None, known)))}")
     if not table.header and table.separator is not None and any(languages_of_file(stem, len(names))):
         return Judgement("sure", "a table whose name has the languages of its columns")
-    texts = [column for column in columns if column.looks == "text"]
-    ask = " ".join(f"--set {side}={column.called}" for side, column in zip(("source", "target"), texts, strict=False))
     if len(columns) == 2 and _translations(*columns, named=table.header or table.separator is None):
-        return Judgement("sure", "two columns of different texts of similar length", ask)
+        return Judgement("sure", "two columns of different texts of similar length", _ask(*columns))
+    texts = [column for column in columns if column.looks == "text"]
+    both = next((pair for pair in combinations(texts, 2) if _translations(*pair, named=True)), None)
     why = "columns of text, of which two may be a source and a target"
-    return Judgement("possible", why, ask) if len(texts) > 1 else NO
+    return Judgement("possible", why, _ask(*both)) if both else NO
+
+
+def _ask(source: Column, target: Column) -> str:
+    return f"--set source={source.called} --set target={target.called}"
 
 
 def _translations(first: Column, second: Column, *, named: bool) -> bool:

@@ -1,5 +1,6 @@
 """Tables of places: coordinates and a value in each row. Knows columns and degrees; judges no values."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from weft.amounts import beyond_globe, day
 from weft.domains.places.reading.rows import GLOBE, FoundPlaces, PlaceRows
 from weft.domains.places.settings import PlaceTraining
 from weft.errors import DataError
-from weft.files.columns import ABSENT, Column, number
+from weft.files.columns import ABSENT, NEARLY_ALL, Column, number, plain
 from weft.files.decoding import shown
 from weft.files.gather import GatheredRows, Reading, raising, tried
 from weft.files.known_roles import LAT, LON, PLACED, TIME, VALUE
@@ -21,6 +22,9 @@ from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.files.tables import Row, Table, as_cell, is_table, open_table
 
 SAY = "say which columns they are, by name or number: --set lat_column=… --set lon_column=… --set value_column=…"
+EAST = re.compile(r"(?:(?:.*_)?(?:x|easting|east|xcoord|utm_?e)(?:_?coord(?:inate)?)?|coord(?:inate)?_?x)")
+NORTH = re.compile(r"(?:(?:.*_)?(?:y|northing|north|ycoord|utm_?n)(?:_?coord(?:inate)?)?|coord(?:inate)?_?y)")
+TOO_ALIKE = 0.9  # correlation from which on two columns are measures of one thing, not a place
 OBJECT = 'write {"lat": 48.1, "lon": 11.6, "value": 3.2} on every line'
 
 
@@ -177,8 +181,10 @@ def _judge_source(source: Surveyed) -> Judgement:
 def judge_table(table: Table) -> Judgement:
     """Sure where columns are named as latitude and longitude and one other can be the value alone."""
     found = [role.by_name(table.names) for role in (LAT, LON)]
-    if not table.even or not all(found):
+    if not table.even:
         return NO
+    if not all(found):
+        return _judge_plane(table)
     lat, lon = (table.columns[places[0]] for places in found)
     if not all(_within(column, axis) for column, axis in ((lat, "lat"), (lon, "lon"))):
         return NO
@@ -186,11 +192,34 @@ def judge_table(table: Table) -> Judgement:
     try:
         value = table.columns[table.choose(PLACED, (None,) * 3, fix=SAY).places[-1]]
     except DataError:
-        others = [column for column in table.columns if column not in (lat, lon) and column.values]
-        likely = next((column for column in others if column.is_number or column.is_class), None)
-        ask = f"--set value_column={likely.called}" if likely else ""
-        return Judgement("possible", f"{why}, and columns that could be the value there", ask) if likely else NO
+        others = [column for column in table.columns if column.values and not {column.place} & {*found[0], *found[1]}]
+        ask = f"--set value_column={_likely(others) or 'COLUMN'}"
+        return Judgement("possible", f"{why}, and columns that could be the value there", ask) if others else NO
     return Judgement("sure", f"{why} with a value each (column {value.called})")
+
+
+def _likely(others: Sequence[Column]) -> str:
+    """What to call the column that is most likely the value: numbers with fractions, then classes, then numbers."""
+    kinds = [[c for c in others if c.is_number], [c for c in others if c.is_class],
+             [c for c in others if c.looks == "number"]]  # fmt: skip
+    return next((found[-1].called for found in kinds if found), "")
+
+
+def _judge_plane(table: Table) -> Judgement:
+    """Possible where two columns are named as x and y, and their numbers are places: no pair twice, not one measure."""
+    named = [[c for c in table.columns if axis.fullmatch(plain(c.name or ""))] for axis in (EAST, NORTH)]
+    if [len(found) for found in named] != [1, 1]:
+        return NO
+    (x,), (y,) = named
+    rows = list(zip(x.numbers, y.numbers, strict=False))
+    others = [c for c in table.columns if c not in (x, y) and c.values]
+    numeric = len(x.numbers) == len(x.values) == len(y.values) == len(y.numbers) > 2
+    if not numeric or not _likely(others) or len(set(rows)) < NEARLY_ALL * len(rows) or min(x.distinct, y.distinct) < 3:
+        return NO
+    if abs(np.corrcoef(np.array(rows).T)[0, 1]) >= TOO_ALIKE:
+        return NO
+    ask = f"--set plane_columns={x.called},{y.called} --set value_column={_likely(others)}"
+    return Judgement("possible", f"places in a plane (columns {x.called} and {y.called}), with a value each", ask)
 
 
 def _within(column: Column, axis: str) -> bool:

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from weft.errors import DataError
 from weft.files.bad_rows import Gap
-from weft.files.columns import Column
+from weft.files.columns import Column, plain
 from weft.files.decoding import shown
 from weft.files.gather import Reading
 from weft.files.json_lines import kind
-from weft.files.known_roles import ENOUGH, LABEL, LABELLED, TEXT, holds_text
+from weft.files.known_roles import ENOUGH, LABEL, LABELLED, SURE_TEXT_NAMES, TEXT, holds_sentences, holds_text
 from weft.files.languages import meaning
 from weft.files.survey import NO, Judgement
 from weft.files.tables import Row, Table, as_cell, open_table
@@ -78,10 +78,10 @@ def _possible(columns: Sequence[Column]) -> Judgement:
     """What could be a text and its label, if anything."""
     labels = [column for column in columns if (column.is_class or column.is_number) and column.distinct > 1]
     labels.sort(key=lambda column: (column.looks != "label", not column.is_class, column.distinct))
-    texts = [column for column in columns if holds_text(column) and column.values and column not in labels[:1]]
+    texts = [column for column in columns if holds_sentences(column) and column not in labels[:1]]
     if not texts or not labels:
         return NO
-    text = max(texts, key=lambda column: (column.looks == "text", column.length))
+    text = max(texts, key=lambda column: column.length)
     ask = f"--set text_column={text.called} --set label_column={labels[0].called}"
     return Judgement("possible", "a column of text, and others that could be its label", ask)
 
@@ -100,7 +100,11 @@ def judge_table(table: Table) -> Judgement:
     text, label = (columns[place] for place in choice.places)
     called = LABEL.means(label.name or "") is not None
     few_rows = called and 0 < len(label.values) < ENOUGH  # in which no value may occur twice
-    if not holds_text(text) or not (label.is_class or label.is_number or few_rows):
+    crowded = len(columns) > MANY_COLUMNS  # one of many columns is no text and no label by chance of its name
+    doubtful = plain(text.name or "") not in SURE_TEXT_NAMES and (
+        text.looks == "label" or (crowded and not holds_sentences(text))
+    )
+    if doubtful or not holds_text(text) or not (label.is_class or label.is_number or few_rows):
         return maybe
     why = f"texts (column {text.called}) with a label each (column {label.called})"
     if choice.named or (few_rows and len(columns) == 2 and text.words >= 2):
@@ -108,7 +112,6 @@ def judge_table(table: Table) -> Judgement:
     few = label.is_number or label.distinct * CLEAR <= len(label.values)
     named = TEXT.means(text.name or "") is not None
     other = any(table.names) and not (named or called)  # names that say otherwise
-    crowded = len(columns) > MANY_COLUMNS  # one of many columns is no label by chance of its name
     if (
         crowded
         or not few
