@@ -1,5 +1,6 @@
 """Text files of other programs: each is named, with the command that converts it, or taken for its own task."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from helpers.pictures import encoded, scene
 
 import weft
 from weft.domains.recognising import recognise
+from weft.domains.texts.reading.corpus import read_corpus
 from weft.errors import DataError
 
 TREES = "(S (NP (DT The) (NN cat)) (VP (VBD slept)))\n(S (NP (DT A) (NN dog)) (VP (VBD ran)))\n"
@@ -31,6 +33,35 @@ TABBED = "good movie\t1\nbad movie\t0\n" * 8
         ("a.gml", MAP, "ogr2ogr"), ("a.smi", "CCO ethanol\nC methane\n", "smiles"), ("a.txt", TAGGED, ".conll"),
         ("a.tab", ORANGE, "sed 2,3d"), ("b.tab", TABBED, "b.tsv"), ("a.off", OFF, "trimesh"), ("a.pcd", OFF, "open3d"),
         ("a.json", '[["what is it?", "a cat", 0], ["is it red?", "no", 0]]', "@tsv"),
+        ("a.vec", "2 3\ncat 0.1 0.2 0.3\ndog 0.2 0.1 0.4\n", "weft import"),
+        ("glove.txt", "".join(f"w{i} " + " ".join(["0.5"] * 50) + "\n" for i in range(3)), "weft import"),
+        ("a.dat", "".join(f"{i % 2} 1:{i} 7:0.5\n" for i in range(9)), "load_svmlight_file"),
+        ("iris.data", "".join(f"{i / 3:.1f},{i / 7:.1f},setosa\n" for i in range(9)), "iris.csv"),
+        ("b.txt", "".join(f"{i} {i / 7:.3f} {i % 3}\n" for i in range(9)), "tr -s"),
+        ("c.dat", "a b\n" + "".join(f"r{i} {i} {i / 7:.3f}\n" for i in range(9)), "index_label"),
+        ("d.txt", "Name         City      Age\n" + "".join(f"Ann Lee {i}    New York   {i + 20}\n" for i in range(9)),
+         "read_fwf"),
+        ("e.txt", "id|name|price\n" + "".join(f"{i}|tea {i}|{i / 3:.2f}\n" for i in range(9)), "tr '|'"),
+        ("f.log", "".join(f"{i / 7:.4f}\n" for i in range(30)), "numbers, without words"),
+        ("g.txt", "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5\n" * 20, "without words"),
+        ("h.txt", '{"a":[' + ",".join(f'{{"x":{i}}}' for i in range(99)) + "]}", "h.json"),
+        ("i.log", '{"level": "info", "at": 1}\n' * 12, "i.jsonl"),
+        ("a.svg", '<?xml version="1.0"?>\n<!-- x -->\n<svg width="1"/>', "rsvg-convert"),
+        ("drawing", '<svg xmlns="http://www.w3.org/2000/svg"/>', "cairosvg"),
+        ("a.arff", "% a table\n@RELATION tea\n@ATTRIBUTE a NUMERIC\n@DATA\n1\n", "loadarff"),
+        ("a.ts", "# series\n@problemName Tea\n@data\n1,2:a\n", "load_from_ts_file"),
+        ("b.ts", '<?xml version="1.0"?>\n<!DOCTYPE TS>\n<TS language="fr"/>', "ts2po"),
+        ("a.xlf", '<?xml version="1.0"?><xliff/>', "xliff2po"),
+        ("a.sdf", "tea\n  x\n\n  1  0  0  0  0  0  0  0  0  0999 V2000\n", "rdkit"),
+        ("a.mol2", "@<TRIPOS>MOLECULE\n", "obabel"), ("a.pdb", "HEADER    TEA\nATOM      1  N\n", "Bio.PDB"),
+        ("a.fa", ">tea\nACGTACGTACGTACGT\n", "--task language-model"), ("b.txt", ">tea\nACGTACGTACGTACGT\n", "FASTA"),
+        ("a.fastq", "@r\nACGT\n+\nIIII\n", "NR % 4"), ("a.vcf", "##fileformat=VCFv4.2\n#CHROM\tPOS\n1\t2\n", "a.tsv"),
+        ("a.sam", "@HD\tVN:1.6\n", "cut -f"), ("a.gpx", '<gpx><trkpt lat="1" lon="2"/></gpx>', "'lat', 'lon'"),
+        ("a.kml", '<?xml version="1.0"?><kml/>', "ogr2ogr"), ("a.asc", "ncols 2\nnrows 2\n", "gdal_translate"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 0.5\n", "mmread"),
+        ("a.ass", "[Script Info]\nTitle: tea\n", "ffmpeg"), ("a.obj", "v 0 0 0\nv 1 0 0\n", "trimesh"),
+        ("a.xml", "<?xml version='1.0'?><teas>" + "<tea><name>Assam</name></tea>" * 5 + "</teas>", "read_xml"),
+        ("b.xml", "<?xml version='1.0'?><book><head>Tea</head><p>It is warm.</p></book>", "itertext"),
     ],
 )  # fmt: skip
 def test_text_of_other_programs_is_refused_with_the_command_that_converts_it(tmp_path: Path, name, text, word):
@@ -38,6 +69,46 @@ def test_text_of_other_programs_is_refused_with_the_command_that_converts_it(tmp
     with pytest.raises(DataError) as found:
         recognise([str(tmp_path / name)])
     assert word in str(found.value) and name in found.value.where and found.value.fix
+
+
+def test_a_packed_text_of_another_program_is_unpacked_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.fa.gz").write_bytes(gzip.compress(b">tea\nACGTACGTACGTACGT\n"))
+    with pytest.raises(DataError, match="FASTA") as found:
+        recognise(["a.fa.gz"])
+    assert "gunzip -k a.fa.gz && awk" in found.value.fix and "> a.txt" in found.value.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("misc.d.ts", "export interface Tea {\n  warm: boolean;\n  cups: number;\n}\n" * 5),
+        ("a.yaml", "tea:\n  - name: Assam\n    cups: 3\n" * 9), ("poems.txt", "one two three\nfour five six\n" * 9),
+        ("access.log", '10.0.0.1 - - [01/Jan/2024:10:00:01 +0000] "GET /tea HTTP/1.1" 200 123 "-" "Firefox"\n' * 12),
+        ("page.html", '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p>Tea.</p></html>'),
+        ("mail.eml", "From: ann@example.org\nSubject: Tea\n\nShall we have tea?\n"),
+    ],
+)  # fmt: skip
+def test_text_with_words_stays_text(tmp_path: Path, name: str, text: str):
+    (tmp_path / name).write_text(text)
+    assert recognise([str(tmp_path / name)])[0].name == "language-model"
+
+
+def test_a_mail_is_its_subject_and_its_text(tmp_path: Path):
+    (tmp_path / "mail.eml").write_text("From: ann@example.org\nSubject: Tea\n\nShall we have tea?\n")
+    assert (
+        "".join(piece or "" for piece in read_corpus([tmp_path / "mail.eml"]).pieces()) == "Tea\n\nShall we have tea?"
+    )
+
+
+def test_a_folder_of_drawings_names_the_command_for_all_of_them(tmp_path: Path):
+    for name in ("a.svg", "b.svg", "c.svg", "README.txt"):
+        (tmp_path / name).write_text("<svg/>")
+    with pytest.raises(DataError, match="3 of its 4 files") as found:
+        recognise([str(tmp_path)])
+    assert (
+        """-name '*.svg' | while read -r f; do rsvg-convert -w 256 "$f" -o "${f%.svg}".png; done""" in found.value.fix
+    )
 
 
 def test_trees_are_known_by_what_a_txt_file_holds_and_can_be_checked(tmp_path: Path):
@@ -60,6 +131,7 @@ def test_plain_text_with_brackets_and_slashes_stays_text(tmp_path: Path, text: s
         ({"messages": [{"content": "who?", "role": "user"}, {"content": "Ann", "role": "it"}], "images": ["1.jpg"]},
          "jq -c"),
         ({"conversations": [{"value": "who?"}, {"value": "Ann"}], "image": "1.jpg"}, ".image as $image"),
+        ({"text": "Ann met Bob", "spans": [{"start": 0, "end": 3, "label": "PER"}], "answer": "accept"}, "s['start']"),
     ],
 )  # fmt: skip
 def test_objects_of_other_forms_are_refused_with_the_command_that_converts_them(tmp_path: Path, first, word: str):

@@ -125,10 +125,11 @@ RECOGNISED = {
 }
 REFUSED = {
     "strikes.csv": (joined([STRIKE_NAMES, *STRIKES]),
-                    ["10 'Wildlife Species' (2 different in 60 rows, as 'Gull'", "--task classify-text"]),
+                    ["10 'Wildlife Species' (2 different in 60 rows, as 'Gull'", "HistGradientBoostingClassifier"]),
     "weather.csv": (
         joined([("date", "rain", "wind", "weather"), *((d, i / 3, i / 7, LABELS[i]) for i, d in enumerate(DAYS))]),
-        ["1 'date' (60 different in 60 rows, as '2024-01-01'; dates)", "no task of weft's learns from such columns"],
+        ["1 'date' (60 different in 60 rows, as '2024-01-01'; dates)", "no task of weft's learns from such columns",
+         "HistGradientBoostingRegressor"],
     ),
     "posts.csv": (
         joined([("id", "date", "Title", "Views"), *((i, d, ENGLISH[i], i * 31) for i, d in enumerate(DAYS))]),
@@ -139,14 +140,37 @@ REFUSED = {
     "days.csv": (joined([("day", "weather"), *zip(DAYS, LABELS, strict=True)]), ["1 'day'", "; dates)"]),
     "people.csv": (
         joined([("name", "job", "age"), *((f"Ada {i}", f"cook {i}", i) for i in range(60))]),
-        ["weft train", "people.csv --task translate --set source=name --set target=job"],
+        ["no task of weft's learns from such columns"],
     ),
     "films.csv": (
         joined([("film", "plot", "year", "genre", "country"),
                 *((f"Film {i}", ENGLISH[i] * 2, 1990 + i, LABELS[i], PLACES[i % 4])
                                                                 for i in range(60))]),
-        ["--task classify-text --set text_column=plot --set label_column=genre", "--task translate"],
+        ["--task classify-text --set text_column=plot --set label_column=genre"],
     ),
+    "reviews.csv": (
+        joined([("title", "review", "day", "stars", "shop"),
+                *((f"Tea {i}", ENGLISH[i], DAYS[i], i % 5, PLACES[i % 4]) for i in range(60))]),
+        ["--task classify-text --set text_column=review --set label_column="],
+    ),
+    "titles.csv": (joined([("id", "en_title", "other"), *((i, ENGLISH[i], OTHER[i]) for i in range(60))]),
+                   ["--task translate --set source=en_title --set target=other"]),
+    "taxi.csv": (
+        joined([("pickup_datetime", "pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude",
+                 "passengers", "fare"),
+                *((DAYS[i], -73 - i / 60, 40 + i / 99, -73 - i / 70, 40 + i / 88, i % 4, i / 3) for i in range(60))]),
+        ["--task fit-field --set value_column=fare"],
+    ),
+    "soil.csv": (
+        joined([("x", "y", "zinc", "lime"), *((181000 + 37 * i, 333000 + 41 * i * (i % 7), i / 3, i % 2)
+                                              for i in range(60))]),
+        ["--task fit-field --set plane_columns=x,y --set value_column=zinc"],
+    ),
+    "capitals.csv": (joined([("city", "state", "lat", "lng"),
+                             *((f"Ada{i}", f"Oro{i}", 30 + i / 9, i) for i in range(60))]),
+                     ["--task fit-field --set value_column=COLUMN"]),
+    "header.csv": ("60,4,setosa\n" + joined([(i / 3, i / 7, i, -i, i % 3) for i in range(60)]),
+                   ["line 1 has 3 columns and nearly all others 5", "tail -n +2"]),
     "noise": (bytes(range(256)) * 9,
               ["not recognised as data for any task: binary, not text: 9 of its first 2304 bytes"]),
 }  # fmt: skip
@@ -176,6 +200,16 @@ def test_what_is_not_clear_is_refused_with_what_is_there_and_what_could_be_done(
     data, words = REFUSED[name]
     message = refused(write(tmp_path / name, data))
     assert all(word in message for word in words), message
+
+
+@pytest.mark.parametrize("name", ["strikes.csv", "weather.csv", "people.csv", "films.csv", "stones.csv"])
+def test_nothing_strained_is_suggested(tmp_path: Path, name: str):
+    """Few short values are no text, names and plots are no translations, and measures of one thing are no place."""
+    rows = ((i / 9, PLACES[i % 3], PLACES[i % 4], i / 7, i / 7 + 0.01 * (i % 3), i / 11) for i in range(60))
+    stones = [("carat", "cut", "clarity", "x", "y", "z"), *rows]
+    message = refused(write(tmp_path / name, joined(stones) if name == "stones.csv" else REFUSED[name][0]))
+    assert "--task translate" not in message and "--task fit-field" not in message
+    assert ("--task classify-text" in message) == (name == "films.csv")
 
 
 def test_folders_and_patterns_are_taken_for_what_most_of_their_files_are(tmp_path: Path):

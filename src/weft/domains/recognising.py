@@ -1,6 +1,5 @@
 """Which task some files are data for: they are surveyed once, and every reader judges the survey. Imports no torch."""
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,8 @@ from weft.files.dataset import Reader
 from weft.files.decoding import opened, shown
 from weft.files.finding import ending
 from weft.files.foreign_text import known_text
+from weft.files.json_forms import form_of
+from weft.files.json_values import read_json
 from weft.files.known_roles import ALL
 from weft.files.survey import LEVELS, NO, Judgement, Level, Survey, Surveyed
 from weft.files.tables import Row, Table, is_table, open_table
@@ -170,8 +171,7 @@ def refusal(source: Surveyed) -> DataError | None:
             fix = f"unpack it and name the folder: {known.remedy(source.path, name).removeprefix('convert it: ')}"
             return DataError(f"{known.name} in which most files are not pictures", where=name, fix=fix)
         return foreign.refusal(known, source.path, name)
-    names = [shown(file) for file in source.files]
-    return foreign.refusal_of_folder(shown(source.path), source.files, names) if names else None
+    return foreign.refusal_of_folder(shown(source.path), source.files)
 
 
 def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) -> DataError | None:
@@ -184,22 +184,16 @@ def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) ->
     if refused is not None:
         return refused
     suffix = ending(source.path, (".json", ".geojson", ".npz"))
-    quoted, stem = shlex.quote(name), shlex.quote(name.split(suffix or source.path.suffix or "?")[0])
     if suffix == ".npz":
         fix = (
             "name them as a task does: x and y (pictures), edges, x and labels (a graph), lat, lon and values (a field)"
         )
         return DataError("arrays of no task, by their names and shapes", where=name, fix=fix)
     if suffix is not None and isinstance(source.start, str):
-        unpacked = f"gunzip -c {quoted} | jq -c" if name.lower().endswith(".gz") else "jq -c"
-        given = "" if name.lower().endswith(".gz") else f" {quoted}"
-        if re.match(r"\s*\[\s*\[", source.start):
-            unpacked, objects, stem = unpacked.removesuffix("c") + "r", ".[] | @tsv", stem
-            fix = f"write the lists in it as rows of a table: {unpacked} '{objects}'{given} > {stem}.tsv"
-            return DataError("JSON that is no list of objects, as a table in JSON is", where=name, fix=fix)
-        objects = ".features[].properties" if suffix == ".geojson" else ".[]"
-        fix = f"write one object in each line: {unpacked} '{objects}'{given} > {stem}.jsonl"
-        return DataError("JSON that is no list of objects, as a table in JSON is", where=name, fix=fix)
+        try:
+            return foreign.refusal(form_of(read_json(source.path)), source.path, name)
+        except DataError as error:
+            return error
     return None
 
 
@@ -257,7 +251,9 @@ def separator_hint(table: Table) -> str:
                 new = shlex.quote(f"{name.rsplit('.', 1)[0]}-tabs.tsv")
                 return f"its columns seem to be separated by {word}; write them with tabs: {command} > {new}"
     if not table.even:
-        widths = Counter(len(row.cells) for row in islice(open_table(table.path, ALL).items, WIDTHS) if isinstance(row, Row))
+        widths = Counter(
+            len(row.cells) for row in islice(open_table(table.path, ALL).items, WIDTHS) if isinstance(row, Row)
+        )
         [(width, count)] = widths.most_common(1)
         if width != len(table.columns) and count >= NEARLY_ALL * (widths.total() - 1) and not name.endswith(".gz"):
             quoted, new = shlex.quote(name), shlex.quote(f"{table.path.stem}-rows{table.path.suffix}")

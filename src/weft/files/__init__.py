@@ -17,7 +17,8 @@ ways           what may be opened and how text is decoded, as the user asks
 bounds         links and paths that lead out of the named folders are not followed
 decoding       files of text, in any encoding or wrapping
 foreign        formats that are not read, each with a command that converts it, as
-               foreign.toml says; foreign_text those that are text
+               foreign.toml says; foreign_text those that are text, prose whether a text has words at all, and
+               json_forms JSON that is no list of objects, with the command that writes it as rows
 writing        what is made for a user, as a file or a zarr store, whole or not at all
 
 Kinds of files:

@@ -4,6 +4,7 @@ What is known of each stands in foreign.toml, which is read when first needed. K
 anything else. Formats that are text are told apart in `foreign_text`; PDF and RTF are not what people see.
 """
 
+import re
 import shlex
 import tomllib
 from collections import Counter
@@ -18,6 +19,7 @@ from weft.errors import DataError
 TAR_ENDINGS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar")
 FTYP_SOUND = (b"M4A ", b"M4B ")
 FTYP_PICTURE = (b"hei", b"hev", b"mif", b"msf", b"avi")
+WORD_VECTORS = re.compile(rb"\d{1,12} \d{1,5}\r?\n")  # how a binary file of word2vec begins
 ZIP_START = 8192  # bytes of a zip archive in which names tell what it holds
 
 
@@ -32,6 +34,8 @@ class Foreign:
     vague: bool = False
     inside: Sequence[str] = ()
     text: Sequence[str] = ()
+    begins: str = ""
+    advice: str = ""
 
     def about(self, **fields: str) -> "Foreign":
         """The same format with the words in capitals of its command replaced."""
@@ -40,13 +44,28 @@ class Foreign:
             command = command.replace(word, value)
         return replace(self, command=command)
 
+    @property
+    def problem(self) -> str:
+        """What is wrong with a file of this format."""
+        return self.name if self.advice else f"{self.name}, which weft does not read"
+
     def remedy(self, path: Path, shown: str) -> str:
-        """What to do with one file of this format."""
+        """What to do with one file of this format; a packed one is unpacked first."""
         if not self.command:
             return "leave this file out"
-        ending = next((one for one in TAR_ENDINGS if shown.lower().endswith(one)), path.suffix)
-        stem = shown[: len(shown) - len(ending)] if ending else f"{shown}-converted"
-        return f"convert it: {self.command.format(file=shlex.quote(shown), stem=shlex.quote(stem))}"
+        packed = shown.lower().endswith(".gz") and not shown.lower().endswith(TAR_ENDINGS)
+        unpacked = shown[: -len(".gz")] if packed else shown
+        ending = next((one for one in TAR_ENDINGS if shown.lower().endswith(one)), Path(unpacked).suffix)
+        stem = unpacked[: len(unpacked) - len(ending)] if ending else f"{unpacked}-converted"
+        command = self.command.format(file=shlex.quote(unpacked), stem=shlex.quote(stem))
+        return f"{self.advice or 'convert it'}: {f'gunzip -k {shlex.quote(shown)} && ' * packed}{command}"
+
+    def remedy_in(self, folder: str, ending: str) -> str:
+        """What to do with all files of this format in a folder and below it."""
+        if not self.command:
+            return "leave these files out"
+        command = self.command.partition("   #")[0].format(file='"$f"', stem=f'"${{f%{ending}}}"')
+        return f"convert them: find {shlex.quote(folder)} -name '*{ending}' | while read -r f; do {command}; done"
 
 
 @cache
@@ -72,6 +91,8 @@ def by_content(path: Path, head: bytes) -> Foreign | None:
         return {b"WAVE": formats()["sound"], b"AVI ": formats()["film"]}.get(head[8:12])
     if head[4:8] == b"ftyp" and not head[8:12].startswith(FTYP_PICTURE):
         return formats()["sound" if head[8:12] in FTYP_SOUND else "film"]
+    if path.suffix.lower() == ".bin" and WORD_VECTORS.match(head):
+        return formats()["vectors"]
     if head.startswith(b"PK\3\4") and path.suffix.lower() != ".npz":
         inside = (known for sign, known in known_by("inside").items() if sign in start)
         return named or next(inside, formats()["zip"])
@@ -86,20 +107,16 @@ def by_ending(path: Path) -> Foreign | None:
 
 def refusal(known: Foreign, path: Path, shown: str) -> DataError:
     """The error for a file of a format that weft does not read."""
-    return DataError(f"{known.name}, which weft does not read", where=shown, fix=known.remedy(path, shown))
+    return DataError(known.problem, where=shown, fix=known.remedy(path, shown))
 
 
-def refusal_of_folder(where: str, files: Sequence[Path], shown: Sequence[str]) -> DataError | None:
+def refusal_of_folder(where: str, files: Sequence[Path]) -> DataError | None:
     """The error for a folder in which most files are of formats that weft does not read; None where they are not."""
-    found = [(known, path, name) for path, name in zip(files, shown, strict=True) if (known := by_ending(path))]
+    found = [(known, path) for path in files if (known := by_ending(path))]
     if not found or len(found) * 2 <= len(files):
         return None
-    kinds = Counter(known.name for known, _, _ in found)
+    kinds = Counter(known.name for known, _ in found)
     most, count = kinds.most_common(1)[0]
-    known, path, name = next(one for one in found if one[0].name == most)
+    known, path = next(one for one in found if one[0].name == most)
     problem = f"{count} of its {len(files)} files are each {most}, which weft does not read"
-    return DataError(
-        problem,
-        where=where,
-        fix=f"{known.remedy(path, name)} (and the other files in the same way), then name the folder again",
-    )
+    return DataError(problem, where=where, fix=f"{known.remedy_in(where, path.suffix)}; then name the folder again")

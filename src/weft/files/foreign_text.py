@@ -3,13 +3,21 @@
 Each is known by how it begins, and has a command that makes a file of it that weft reads. Opens nothing.
 """
 
+import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from weft.files.foreign import Foreign, formats, known_by
+from weft.files.pictures.formats import named_as_picture
+from weft.files.prose import no_prose
 
+STRUCTURED = (".json", ".geojson", ".ipynb", ".jsonl")  # which json_forms and the tables tell
+DONE = (("instruction", "input", "output"), ("prompt", "completion"), ("prompt", "response"), ("question", "response"))
 TALKS = {"messages": "content", "conversations": "value"}  # lists of what was said, and the field that holds it
 
 ORANGE_TYPES = {
@@ -18,6 +26,8 @@ ORANGE_TYPES = {
 }  # fmt: skip
 EDGE = re.compile(r"\s*\d+[ \t]+\d+([ \t]+[\d.eE+-]+)?\s*")
 FEWEST_EDGES = 10  # lines
+FEWEST_NODES = 3  # different ones on each side, at least one more than this
+FEWEST_RECORDS = 3  # children of the root of XML that are alike
 TAGGED_WORD = re.compile(r"\S+/[^\s/]+")
 TAGGED_WORDS = 20  # that must be there to tell
 TAGGED_SHARE = 0.9  # of all words have a tag
@@ -25,15 +35,24 @@ FEWEST_TAGS = 3  # different ones
 TAGS_REPEAT = 3  # times, at least, on average
 LOOK = 100  # lines
 COMMENT = ("#", "%")
+READABLE = ("html", "graphml", "tmx")  # roots of XML that is read as it is: pages, graphs, translations
 
 
 def known_text(path: Path, start: str) -> Foreign | None:
     """The format of a text that begins so, if it is none to learn to continue; None where it is, as far as is known."""
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
-    found = known_by("text").get(suffix)
+    if suffix in STRUCTURED:
+        return None
+    found = known_by("text").get(suffix) or next((known for sign, known in _beginnings() if sign.match(start)), None)
     if found is None and (key := _begins_as(suffix, start)) is not None:
         found = formats()[key]
     return found
+
+
+@cache
+def _beginnings() -> list[tuple[re.Pattern[str], Foreign]]:
+    """The formats that are told by how their text begins."""
+    return [(re.compile(known.begins), known) for known in formats().values() if known.begins]
 
 
 def _begins_as(suffix: str, start: str) -> str | None:
@@ -52,28 +71,47 @@ def _begins_as(suffix: str, start: str) -> str | None:
         return "newick"
     if suffix == ".tab" and _is_orange(lines):
         return "orange"
-    return "edges" if _is_edges(lines) else "tagged" if _is_tagged(lines) else None
+    if suffix == ".xml" or start.lstrip("\ufeff \n\r\t").startswith("<?xml"):
+        return _xml(start)
+    return "edges" if _is_edges(lines) else "tagged" if _is_tagged(lines) else no_prose(lines)
 
 
 def known_objects(path: Path, first: Mapping[str, Any]) -> Foreign | None:
     """The form of the objects in a file of JSON of which this is the first, if weft reads them in another one."""
-    for name, value in first.items():
-        if "text" in first and _are_spans(value):
-            return formats()["spans"].about(NAME=name)
+    lines = path.name.lower().removesuffix(".gz").endswith(".jsonl")
+    each, rows = ("", "map(json.loads, open(sys.argv[1]))") if lines else (".[] | ", "json.load(open(sys.argv[1]))")
+    if (marked := _marked(first)) is not None:
+        return formats()["spans"].about(ROWS=rows, TEXT=marked[0], SPANS=marked[1])
+    data = first.get("data")
+    if isinstance(data, dict) and '"choices"' in json.dumps(first.get("annotations", "")):
+        field = next((name for name, value in data.items() if isinstance(value, str)), "text")
+        name = "file_name" if named_as_picture(str(data.get(field))) else "text"
+        return formats()["chosen"].about(EACH=each, NAME=name, FIELD=field)
     talk = next((name for name in TALKS if isinstance(first.get(name), list)), None)
-    picture = next((name for name in ("images", "image") if name in first), None)
-    if talk is None or picture is None:
-        return None
-    place = f".{picture}[0]" if isinstance(first[picture], list) else f".{picture}"
-    each = "" if path.name.lower().removesuffix(".gz").endswith(".jsonl") else ".[] | "
-    return formats()["talks"].about(EACH=each, PICTURE=place, TALK=talk, SAID=TALKS[talk])
+    picture = next((name for name in ("images", "image") if first.get(name)), None)
+    if talk is not None and picture is not None:
+        place = f".{picture}[0]" if isinstance(first[picture], list) else f".{picture}"
+        return formats()["talks"].about(EACH=each, PICTURE=place, TALK=talk, SAID=TALKS[talk])
+    if talk is not None:
+        return formats()["chats"].about(EACH=each, SAID=f".{talk} | map(.{TALKS[talk]})")
+    done = next((names for names in DONE if {names[0], names[-1]} <= first.keys() and picture is None), None)
+    return done and formats()["chats"].about(EACH=each, SAID=f"[{', '.join(f'.{name}' for name in done)}]")
 
 
-def _are_spans(value: Any) -> bool:
-    """Whether a value is a list of beginnings, ends and names."""
-    return isinstance(value, list) and bool(value) and all(
-        isinstance(one, list) and list(map(type, one)) == [int, int, str] for one in value
-    )  # fmt: skip
+def _marked(first: Mapping[str, Any]) -> tuple[str, str] | None:
+    """In Python, the text of a row and its spans (beginning, end, name); None where it has none."""
+    if isinstance(first.get("text"), str):
+        for name, value in first.items():
+            some = value if isinstance(value, list) else []
+            if some and all(isinstance(one, list) and list(map(type, one)) == [int, int, str] for one in some):
+                return "row['text']", f"row['{name}']"
+            if some and all(isinstance(one, dict) and {"start", "end", "label"} <= one.keys() for one in some):
+                return "row['text']", f"[(s['start'], s['end'], s['label']) for s in row['{name}']]"
+    data, notes = first.get("data"), first.get("annotations")
+    if isinstance(data, dict) and isinstance(data.get("text"), str) and '"labels"' in json.dumps(notes):
+        values = "for r in row['annotations'][0]['result'] for v in [r['value']]"
+        return "row['data']['text']", f"[(v['start'], v['end'], v['labels'][0]) {values}]"
+    return None
 
 
 def is_newick(start: str) -> bool:
@@ -92,7 +130,27 @@ def _is_orange(lines: Sequence[str]) -> bool:
 def _is_edges(lines: Sequence[str]) -> bool:
     """Whether every line has the numbers of two nodes, and perhaps a weight."""
     rows = [line for line in lines if not line.startswith("#")]
-    return len(rows) >= FEWEST_EDGES and all(map(EDGE.fullmatch, rows))
+    if len(rows) < FEWEST_EDGES or not all(map(EDGE.fullmatch, rows)):
+        return False
+    ends = [tuple(row.split()[:2]) for row in rows]
+    varied = all(len(set(side)) > FEWEST_NODES for side in zip(*ends, strict=True))
+    return varied and len(set(ends)) == len(ends)  # else they are measures
+
+
+def _xml(start: str) -> str | None:
+    """The key of XML: records where the root's children are alike, else a text with marks; None of what is read."""
+    parser, depth, children = ElementTree.XMLPullParser(("start", "end")), 0, Counter[str]()
+    try:
+        parser.feed(start)
+        for event, element in parser.read_events():
+            if event == "start" and depth == 0 and any(known in element.tag.lower() for known in READABLE):
+                return None
+            children.update([element.tag] if event == "start" and depth == 1 else [])
+            depth += 1 if event == "start" else -1
+    except ElementTree.ParseError:
+        pass  # cut off, or damaged: what was read tells enough
+    alike = max(children.values(), default=0)
+    return "xml-records" if alike >= FEWEST_RECORDS and alike * 2 > children.total() else "xml"
 
 
 def _is_tagged(lines: Sequence[str]) -> bool:

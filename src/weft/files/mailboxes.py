@@ -1,4 +1,4 @@
-"""Mails of a mailbox file (.mbox) as texts: the subject and plain text of each. Refuses to know what they are for."""
+"""Mails, of a mailbox (.mbox) or alone (.eml), as texts: subject and plain text of each. Refuses to know what for."""
 
 import email
 import email.policy
@@ -11,15 +11,19 @@ from pathlib import Path
 from weft.errors import DataError
 from weft.files.decoding import opened, shown
 
-ENDINGS = (".mbox",)
+ALONE = ".eml"
+ENDINGS = (".mbox", ALONE)
 LARGEST = 64 * 2**20  # bytes of one mail, which is held in memory
 MARKUP = re.compile(r"(?s)<(script|style)\b.*?</\1>|<[^>]*>")
 
 
 def mails(path: Path, encoding: str | None = None) -> Iterator[str]:
-    """The text of every mail of a mailbox; one without a text is blank. `encoding` is of mails that do not name one."""
+    """The text of every mail in a file; one without a text is blank. `encoding` is of mails that do not name one."""
     where = shown(path)
     with opened(path) as file:
+        if path.suffix.lower() == ALONE:
+            yield _text(file.read(LARGEST), encoding)
+            return
         if not file.readline().startswith(b"From "):
             problem = 'not a mailbox: it does not begin with a line "From …"'
             raise DataError(problem, where=f"{where}, line 1", fix="export the mails as mbox")

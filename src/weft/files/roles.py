@@ -54,7 +54,10 @@ def known_as(
     def by_name(found: Sequence[str | None]) -> list[int]:
         places = {plain(name): place for place, name in reversed(list(enumerate(found))) if name}
         exact = [places[name] for name in names if name in places]
-        return [*exact, *sorted(place for name, place in places.items() if alike.fullmatch(name) and place not in exact)]
+        return [
+            *exact,
+            *sorted(place for name, place in places.items() if alike.fullmatch(name) and place not in exact),
+        ]
 
     def means(name: str) -> str | None:
         return role if plain(name) in names or alike.fullmatch(plain(name)) else None

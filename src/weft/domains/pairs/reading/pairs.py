@@ -23,7 +23,7 @@ from weft.files.decoding import read_text, shown
 from weft.files.endings import PAIRS
 from weft.files.finding import ending, find
 from weft.files.gather import GatheredRows, Reading, fingerprint, tried
-from weft.files.known_roles import OFTEN_NUMBERS, PICTURE, holds_text
+from weft.files.known_roles import OFTEN_NUMBERS, PICTURE, holds_sentences, holds_text
 from weft.files.languages import bare, language, languages_of_file, meaning
 from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.files.tables import LISTS, Table, excerpt, is_list
@@ -31,6 +31,7 @@ from weft.files.tables import LISTS, Table, excerpt, is_list
 OTHER = (".txt", ".md", ".tsv", ".csv", ".jsonl")  # of texts that outnumber them where a folder holds something else
 ALIKE = 3.0  # times that texts of one side may be longer than those of the other
 SENTENCE = 3  # words of a typical text where names say that columns are something else
+MANY_COLUMNS = 4  # beyond which only sentences are suggested as translations
 VARIED = 20  # rows for each different text, at most
 
 
@@ -213,7 +214,8 @@ def judge_table(table: Table) -> Judgement:
         return Judgement("sure", "a table whose name has the languages of its columns")
     if len(columns) == 2 and _translations(*columns, named=table.header or table.separator is None):
         return Judgement("sure", "two columns of different texts of similar length", _ask(*columns))
-    texts = [column for column in columns if column.looks == "text"]
+    crowded = len(table.columns) > MANY_COLUMNS  # whose names of things are no sentences
+    texts = [column for column in columns if (holds_sentences(column) if crowded else column.looks == "text")]
     both = next((pair for pair in combinations(texts, 2) if _translations(*pair, named=True)), None)
     why = "columns of text, of which two may be a source and a target"
     return Judgement("possible", why, _ask(*both)) if both else NO

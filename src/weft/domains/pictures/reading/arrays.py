@@ -85,7 +85,8 @@ def holds_pictures(path: Path) -> bool:
     except DataError:
         return False
     sides, _ = _sides(list(found))
-    return bool(sides) and len(found[sides[0][0].pictures].shape) in (3, 4)
+    shape = found[sides[0][0].pictures].shape if sides else ()
+    return len(shape) in (3, 4) and sorted(shape[1:])[-2] > 1  # with one column, they are series
 
 
 def in_arrays(path: Path, *, labels: bool) -> Gathered:

@@ -20,6 +20,7 @@ from weft.errors import DataError
 from weft.files.decoding import current_encoding, read_text, shown
 from weft.files.endings import ENDINGS_OF_ONE_KIND
 from weft.files.finding import FoundFiles, ending, find
+from weft.files.foreign import by_ending
 from weft.files.foreign_text import known_text
 from weft.files.gather import raising
 from weft.files.json_lines import numbered, objects_on, read_string
@@ -238,11 +239,15 @@ def _judge_source(source: Surveyed) -> Judgement:
     if source.kind in ("folder", "pattern"):
         if sum(map(named_as_picture, source.names)) * 2 > len(source.names) > 0:
             return NO  # pictures with a text or two beside them
+        if 2 * sum(by_ending(file) is not None for file in source.files) > len(source.files):
+            return NO  # formats that weft does not read, which the refusal names
         some = any(ending(name, ENDINGS) for name in source.names)
         first = [
             file for file in source.files[:FEW] if ending(file, ENDINGS_OF_ONE_KIND) is None and not is_table(file)
         ]
-        some = some or any(isinstance(Surveyed(file).start, str) for file in first)
+        some = some or any(
+            isinstance(start := Surveyed(file).start, str) and known_text(file, start) is None for file in first
+        )
         unmatched = source.kind == "pattern" and not source.files  # which reading it says
         return Judgement("possible", "text") if some or unmatched else NO
     if source.kind == "archive" or ending(source.path, ENDINGS_OF_ONE_KIND) or ending(source.path, (".csv", ".tsv")):
@@ -253,7 +258,7 @@ def _judge_source(source: Surveyed) -> Judgement:
     if is_table(source.path) and not ending(source.path, (".jsonl",)):
         return NO
     if ending(source.path, MAILS):
-        return Judgement("sure", "a mailbox: every mail is a text")
+        return Judgement("sure", "mails: the subject and the text of each")
     if ending(source.path, STRUCTURED) and isinstance(source.start, str):
         return Judgement("no", "JSON that is no list of objects")
     if is_tabbed(source):
@@ -264,5 +269,7 @@ def _judge_source(source: Surveyed) -> Judgement:
         return Judgement("possible", "text, by its ending")
     if isinstance(source.start, str):
         return Judgement("possible", "text, by what it holds")
+    if foreign := by_ending(source.path):
+        return Judgement("no", foreign.name)
     encoded = "it looks like" in source.start.problem  # text in another encoding, which reading it says
     return Judgement("possible" if encoded else "no", source.start.problem)

@@ -104,7 +104,11 @@ def judge_table(table: Table) -> Judgement:
     doubtful = plain(text.name or "") not in SURE_TEXT_NAMES and (
         text.looks == "label" or (crowded and not holds_sentences(text))
     )
-    if doubtful or not holds_text(text) or not (label.is_class or label.is_number or few_rows):
+    if (
+        doubtful
+        or not holds_text(text)
+        or not (few_rows or (label.distinct > 1 and (label.is_class or label.is_number)))
+    ):
         return maybe
     why = f"texts (column {text.called}) with a label each (column {label.called})"
     if choice.named or (few_rows and len(columns) == 2 and text.words >= 2):
