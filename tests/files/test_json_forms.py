@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import weft
 from weft.domains.recognising import recognise
 from weft.errors import DataError
 
-SENTENCES = [f"the cup of tea with number {i} is {('warm', 'cold')[i % 2]} today" for i in range(40)]
+DAYS = ("Monday", "Tuesday", "Friday", "Sunday")
+SENTENCES = [f"{DAYS[i % 4]} cup of tea, number {i}, was {('warm', 'cold')[i % 2]} today" for i in range(40)]
 
 
 def feature(i: int, geometry: dict[str, Any] | None) -> dict[str, Any]:
@@ -39,12 +41,14 @@ FORMS: dict[str, tuple[Any, str, str | None]] = {  # the value, a row that is wr
     "intents": ({"intents": [{"tag": t, "patterns": SENTENCES[k::3], "responses": ["ok"]}
                              for k, t in enumerate("abc")]},
                 '"label":"a"', "classify-text"),
-    "words": ({f"word{i}": i % 5 - 2 for i in range(99)}, '"text":"word0","label":-2', "classify-text"),
+    "words": ({a + b + "ly": i % 5 - 2 for i, (a, b) in enumerate(product("abcdefghij", repeat=2))},
+              '"text":"aaly","label":-2', "classify-text"),
     "named": ({f"Ann {i}": {"cups": i} for i in range(9)}, '"key":"Ann 0","cups":0', None),
     "lists": ([[s, i % 2] for i, s in enumerate(SENTENCES)], "\t0", "classify-text"),
-    "texts": (SENTENCES, '{"text":"the cup', "language-model"),
+    "texts": (SENTENCES, '{"text":"Monday cup', "language-model"),
     "squad": ({"data": [{"paragraphs": [{"context": s, "qas": [
-        {"question": "Is it warm?", "answers": [{"text": s[4:30]}]}]}]} for s in SENTENCES]}, '"target":"cup of tea', "translate"),
+        {"question": "Is it warm?", "answers": [{"text": s[5:]}]}]}]} for s in SENTENCES]},
+              '"target":"y cup', "translate"),
     "coco": ({"images": [{"id": i, "file_name": f"{i}.jpg"} for i in range(9)],
               "annotations": [{"image_id": i, "category_id": 1, "bbox": [0, 0, 1, 1]} for i in range(9)],
               "categories": [{"id": 1, "name": "cup"}]}, '{"file_name":"0.jpg","label":"cup"}', None),

@@ -149,12 +149,15 @@ REFUSED = {
         ["--task classify-text --set text_column=plot --set label_column=genre"],
     ),
     "reviews.csv": (
-        joined([("title", "review", "day", "stars", "shop"),
+        joined([("title", "plot", "day", "cups", "shop"),
                 *((f"Tea {i}", ENGLISH[i], DAYS[i], i % 5, PLACES[i % 4]) for i in range(60))]),
-        ["--task classify-text --set text_column=review --set label_column="],
+        ["--task classify-text --set text_column=plot --set label_column=shop"],
     ),
-    "titles.csv": (joined([("id", "en_title", "other"), *((i, ENGLISH[i], OTHER[i]) for i in range(60))]),
-                   ["--task translate --set source=en_title --set target=other"]),
+    "phrases.csv": (
+        joined([("id", "day", "note", "phrase", "satz", "n"),
+                *((i, DAYS[i], f"remark {i}", *PAIRS[i], i / 3) for i in range(60))]),
+        ["--task translate --set source=phrase --set target=satz"],
+    ),
     "taxi.csv": (
         joined([("pickup_datetime", "pickup_longitude", "pickup_latitude", "dropoff_longitude", "dropoff_latitude",
                  "passengers", "fare"),

@@ -86,7 +86,7 @@ def _inner_rows(value: Mapping[str, Any]) -> Foreign | None:
     said = next((key for key in SAYINGS if isinstance(first.get(key), list)), None)
     label = next((key for key, one in first.items() if isinstance(one, str)), None)
     if said is not None and label is not None:
-        program = f"{path}[] | {_path((label,))} as $label | {_path((said,))}[] | {{text: ., label: $label}}"
+        program = f"{path}[] | {_path((label,))} as $class | {_path((said,))}[] | {{text: ., label: $class}}"
         return _rows("texts by their class, in an object of JSON", program)
     return _rows("JSON with rows inside of an object", f"{path}[]")
 
@@ -114,7 +114,7 @@ def _of_entries(value: Mapping[str, Any]) -> Foreign | None:
     if len(inner) >= 2 and all(isinstance(one, list) and all(isinstance(x, str) for x in one) for one in inner):
         if len(inner) > MANY and median(map(len, inner)) <= 2:
             return _rows("a dictionary", "to_entries[] | {text: .key, label: .value[0]}")
-        program = "to_entries[] | .key as $label | .value[] | {text: ., label: $label}"
+        program = "to_entries[] | .key as $class | .value[] | {text: ., label: $class}"
         return _rows("texts by their class, in an object of JSON", program)
     if len(inner) < FEWEST:
         return None
