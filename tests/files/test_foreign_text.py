@@ -61,7 +61,7 @@ TABBED = "good movie\t1\nbad movie\t0\n" * 8
         ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 0.5\n", "mmread"),
         ("a.ass", "[Script Info]\nTitle: tea\n", "ffmpeg"), ("a.obj", "v 0 0 0\nv 1 0 0\n", "trimesh"),
         ("a.xml", "<?xml version='1.0'?><teas>" + "<tea><name>Assam</name></tea>" * 5 + "</teas>", "read_xml"),
-        ("b.xml", "<?xml version='1.0'?><book><head>Tea</head><p>It is warm.</p></book>", "itertext"),
+        ("b.xml", "<?xml version='1.0'?><book><head>Tea</head><p>It is warm.</p></book>", "html.unescape"),
     ],
 )  # fmt: skip
 def test_text_of_other_programs_is_refused_with_the_command_that_converts_it(tmp_path: Path, name, text, word):
