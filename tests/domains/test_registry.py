@@ -5,12 +5,15 @@ import re
 import sys
 
 import pytest
+import torch
 from helpers import processes
 
 from weft.domains.graphs.labels import ElementLabels
 from weft.domains.registry import CARDS
 from weft.tasks.labels.task import LabelTask
+from weft.tasks.request import Request
 from weft.tasks.task import Task
+from weft.training.schedule import Budget
 
 
 @pytest.mark.parametrize("name", CARDS)
@@ -21,6 +24,14 @@ def test_models_and_presets_in_words_are_those_of_the_recipe(name: str) -> None:
     for preset, size in card.task.recipe.presets.items():
         layers, width = re.match(r"(\d+)\D.*?(\d+) wide", card.presets[preset].replace("+", " ", 1)).groups()
         assert (int(layers), int(width)) == (size.depth, size.dim), preset
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_preset_says_a_size_and_leaves_the_model_that_the_task_has_without_one(name: str) -> None:
+    task, device = CARDS[name].task, torch.device("cpu")
+    usual = task.model_name(Request((), None, None, Budget(steps=1), None, {}, device))
+    for preset in task.recipe.presets:
+        assert task.model_name(Request((), None, preset, Budget(steps=1), None, {}, device)) == usual, preset
 
 
 @pytest.mark.parametrize("name", CARDS)

@@ -70,6 +70,8 @@ def largest(ladder: Sequence[Sz], fits: Callable[[Sz], bool]) -> Sz:
 class Recipe(Generic[Sz]):
     """`rates` are the settings at which each model learns fastest (docs/choices.md), `preset_settings` the presets'.
 
+    A preset says a size and nothing else: the model is `default` with it and without it.
+
     With --from, the settings in `fixed` are those of the other run's model, and those in `kept` are taken over unless
     the user says otherwise. `frozen` are the parts that --set freeze=true leaves as they are. `efficiency` is the share
     of the rate of bare matrix products that a training step reaches, by which a size is first guessed.
@@ -79,7 +81,6 @@ class Recipe(Generic[Sz]):
     presets: Mapping[str, Sz]
     default: str
     rates: Mapping[str, Mapping[str, Any]]
-    of_preset: Mapping[str, str] = field(default_factory=dict)  # presets that mean another model than the default
     fixed: tuple[str, ...] = OF_A_READER
     kept: tuple[str, ...] = OF_A_READER
     frozen: tuple[str, ...] = ("embed", "trunk")
@@ -92,7 +93,7 @@ class Recipe(Generic[Sz]):
         if was is not None and request.model not in (None, was):
             problem = f"the run to start from is a {was}, not a {request.model}"
             raise WeftError(problem, where="--model", fix="leave it out")
-        name = was or request.model or self.of_preset.get(request.preset or "", self.default)
+        name = was or request.model or self.default
         if was is None and name not in self.models:
             raise WeftError(
                 f"there is no model {name!r} for this task", where="--model", fix=nearest(name, self.models)

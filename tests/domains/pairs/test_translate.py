@@ -251,7 +251,7 @@ def test_a_model_with_one_context_vector_has_no_alignment_to_look_at(pairs: Path
 def test_the_paper_s_preset_is_the_paper_s_recipe() -> None:
     assert Translate().training().batch == 1
     size = PRESETS["base"]
-    assert (size.depth, size.dim, size.heads) == (6, 512, 8) and RECIPE.of_preset["base"] == "transformer"
+    assert (size.depth, size.dim, size.heads) == (6, 512, 8)
     recipe = RECIPE.rates["transformer"]
     assert recipe["smoothing"] == 0.1 and recipe["average"] == 5 and recipe["schedule"] == "inverse-sqrt"
 

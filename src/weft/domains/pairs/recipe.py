@@ -60,7 +60,6 @@ RECIPE = Recipe(
         "lstm": {"lr": 3e-2, "matrix_lr": 1.0},
         "lstm-attention": {"lr": 3e-2, "matrix_lr": 1.0},
     },
-    of_preset={"base": "transformer", "large": "transformer"},
     kept=(*OF_A_READER, "tokens", "source", "target", "smoothing"),
     frozen=("source",),
     efficiency=0.25,

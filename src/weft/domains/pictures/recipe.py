@@ -126,7 +126,6 @@ CLASSIFYING = Recipe(
         "vit-hybrid": {"lr": 1e-2, "matrix_lr": 3.0, "weight_decay": 0.1},
         "resnet": {"lr": 1e-2, "matrix_lr": 5.0, "weight_decay": 0.1},
     },
-    of_preset=dict.fromkeys(PRESETS, "vit"),
     preset_settings=AT_LARGE_SIZE,
     fixed=OF_A_PICTURE,
     kept=KEPT,

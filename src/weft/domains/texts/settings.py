@@ -18,9 +18,9 @@ LANGUAGE = {
 ENCODER = {
     "tiny": Preset(dim=64, depth=2, heads=2, context=128, note=": trains in seconds"),
     "mini": Preset(dim=256, depth=4, heads=4, context=256),
-    "small": Preset(dim=512, depth=4, heads=8, context=512, note=", model bert"),
-    "base": Preset(dim=768, depth=12, heads=12, context=512, note=", model bert (Devlin et al., 2019)"),
-    "large": Preset(dim=1024, depth=24, heads=16, context=512, note=", model bert"),
+    "small": Preset(dim=512, depth=4, heads=8, context=512),
+    "base": Preset(dim=768, depth=12, heads=12, context=512, note=" (BERT with --model bert)"),
+    "large": Preset(dim=1024, depth=24, heads=16, context=512),
 }
 HELD_OUT_BYTES = 1_000_000  # more would take long to score and tell little more
 HIDDEN_SHARE = 0.15  # of the tokens of a text are hidden (Devlin et al., 2019)

@@ -44,7 +44,6 @@ RECIPE = Recipe(
         "next-word": {**pairs.RECIPE.rates["swift"], "form": "symbols"},
         "gaps": {**encoders.RECIPE.rates["swift"], "form": "gaps"},
     },
-    of_preset=pairs.RECIPE.of_preset,
     kept=(*pairs.RECIPE.kept, "form", "rows"),
     frozen=pairs.RECIPE.frozen,
     efficiency=pairs.RECIPE.efficiency,
