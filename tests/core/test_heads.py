@@ -65,6 +65,14 @@ def test_pooled_reads_one_vector_through_its_dense_layer(first: bool):
     assert close(head(HALF), head.out(torch.tanh(head.dense.linear(one))))
 
 
+def test_pooled_with_a_typical_number_reads_the_sum_beside_the_mean():
+    head = built(Pooled.Config(typical=8.0))
+    one = torch.stack([X[0, 1:3].mean(0), X[1].mean(0)]), torch.stack([X[0, 1:3].sum(0), X[1].sum(0)])
+    assert close(head(HALF), head.out(torch.cat([one[0], one[1] / 8.0], -1)))
+    twice = Tokens.free(torch.cat([X, X], 1))
+    assert close(head.summary(twice)[:, :DIM], X.mean(1)) and close(head.summary(twice)[:, DIM:], X.sum(1) / 4.0)
+
+
 def test_dropout_before_the_last_map_acts_only_while_training():
     head = built(Pooled.Config(dropout=0.5))
     assert torch.equal(head(HALF), head(HALF))

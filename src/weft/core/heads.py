@@ -123,12 +123,16 @@ class PerToken(Head):
 
 
 class Pooled(Head):
-    """One answer for all tokens: W of the mean over the real tokens, or of the first token (a class token)."""
+    """One answer for all tokens: W of the mean over the real tokens, or of the first token (a class token).
+
+    With `typical`, W is given the sum over the real tokens too, for what grows with their number: a molecule's energy.
+    """
 
     class Config(Head.Config):
         """`first` reads the first real token; otherwise the mean. Weights start with standard deviation `std`.
 
         `norm` and `dense` stand between that token and W; in training, `dropout` zeroes that share of what W is given.
+        `typical` is the usual number of tokens, by which the sum is divided.
         """
 
         first: bool = False
@@ -136,6 +140,7 @@ class Pooled(Head):
         dense: Dense.Config | None = None
         dropout: float = 0.0
         std: float = 0.02
+        typical: float | None = None
 
         def check(self) -> None:
             if not 0 <= self.dropout < 1:
@@ -143,7 +148,8 @@ class Pooled(Head):
 
     def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
         super().__init__()
-        self.first, self.rate = config.first, config.dropout
+        self.first, self.rate, self.typical = config.first, config.dropout, config.typical
+        dim = dim if config.typical is None else 2 * dim
         self.norm = config.norm.build(dim=dim) if config.norm else None
         self.dense = config.dense.build(dim=dim) if config.dense else None
         self.out = nn.Linear(dim if self.dense is None else self.dense.width, known(size))
@@ -151,7 +157,14 @@ class Pooled(Head):
         nn.init.zeros_(self.out.bias)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
-        return self.values(summary(tokens, first=self.first))
+        return self.values(self.summary(tokens))
+
+    def summary(self, tokens: Tokens) -> Float[Tensor, "B E"]:
+        """What is known of all tokens together: one vector, and the sum behind it where there is a `typical` number."""
+        one = summary(tokens, first=self.first)
+        if self.typical is None:
+            return one
+        return torch.cat([one, tokens.x.masked_fill(~tokens.valid[..., None], 0.0).sum(1) / self.typical], -1)
 
     def values(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead V"]:
         """The values for the summary."""

@@ -56,6 +56,15 @@ def test_simple_rules_are_measured_beside_the_model(ring_run: weft.Run):
     assert "For comparison" in (ring_run.folder / "README.md").read_text()
 
 
+def test_numbers_of_whole_graphs_may_grow_with_the_nodes_and_classes_do_not(ring_run: weft.Run, tmp_path: Path):
+    graphs = [ring(4 + i % 9, f"{(4 + i % 9) * 1.5 + i / 1000}", shift=0.0, chord=False) for i in range(40)]
+    path = tmp_path / "sizes.txt"
+    path.write_text("\n".join(["40", *(line for one in graphs for line in one)]) + "\n")
+    run = weft.train(path, task="graph", labels="numbers", out=tmp_path / "run", **FEW)
+    assert 4 < run.config["model"]["head"]["typical"] < 12
+    assert ring_run.config["model"]["head"].get("typical") is None
+
+
 def nodes_file(folder: Path, *, numbers: bool = False) -> Path:
     """Two groups of ten nodes, each joined in a ring, with train, val and test nodes."""
     edges = [(i, (i + 1) % 10) for i in range(10)] + [(10 + i, 10 + (i + 1) % 10) for i in range(10)]

@@ -145,6 +145,11 @@ class EncodedGraphs:
         return max(graph.size for graph in [*self.train.graphs, *self.held_out.graphs])
 
     @property
+    def typical(self) -> float:
+        """The usual number of nodes of a graph."""
+        return max(1.0, float(f"{self.nodes / max(1, len(self.train.graphs)):.3g}"))
+
+    @property
     def minutes(self) -> float:
         """How long to train where the user does not say."""
         least, most = USUAL_MINUTES

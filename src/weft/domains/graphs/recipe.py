@@ -13,6 +13,7 @@ from weft.models.zoo import Size
 from weft.models.zoo.graphs import GRAPH_MODELS, SET_MODELS, Wanted
 from weft.position import Kinds
 from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.numbers import NumberCodec
 from weft.tasks.recipe import OF_A_TRUNK, MinEpochs, Recipe, sized, with_model_settings, with_own_numbers
 from weft.tasks.request import Draft, Loaded
 
@@ -28,6 +29,7 @@ PRESETS = {name: sized(preset) for name, preset in ELEMENTS.items()}
 MOST_FOR_ALL = 1500  # nodes of a graph up to which all of them read all
 WAVES = 8  # eigenvectors
 DEGREES = 16  # degrees of nodes with a vector each
+AVERAGED = 8  # snapshots of the weights, where numbers of whole graphs are learned
 USUAL_DROPOUT = {"nodes": 0.4, "graphs": 0.1}
 BAGS_DROPOUT = 0.7  # of sparse features of nodes: of many words of a text few tell its label
 APPNP_BAGS_DROPOUT = 0.8  # within appnp, on sparse features
@@ -68,7 +70,10 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     """A model for graphs or sets, and the settings with everything decided."""
     request, training, encoded = draft.request, draft.training, draft.encoded
     name = recipe.model_name(request)
-    ladder = LADDER[:1] if name == "appnp" else LADDER  # which reaches far by its averages, not by layers
+    whole = draft.data.level == "graphs" and draft.data.thing == "graphs"
+    numbers = whole and isinstance(draft.codecs["label"], NumberCodec)
+    ladder = LADDER[1:] if numbers else LADDER
+    ladder = LADDER[:1] if name == "appnp" else ladder  # which reaches far by its averages, not by layers
     size = PRESETS.get(request.preset or "") or draft.sizing.choose(
         ladder,
         lambda size: step_operations(size, encoded),
@@ -99,8 +104,11 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
         types=codec.type_count,
         weighted=codec.weighted,
         steps=STEP_KINDS if everywhere else 0,
+        typical=encoded.typical if numbers else None,
     )
     config = recipe.models[name](size, embed, wanted, dropout=dropout)
+    if numbers and "average" not in request.settings:
+        training = training.replace(average=AVERAGED)
     return with_model_settings(config, request), training.replace(dropout=dropout, input_dropout=input_dropout)
 
 

@@ -40,6 +40,7 @@ class Wanted:
     """What a model of graphs is for: the level of its answers and their number, and what its edges have.
 
     `steps` is the number of kinds of distance for attention to all nodes; with none, nodes read along edges alone.
+    `typical` is the usual number of nodes, where answers may grow with their number.
     """
 
     level: Level
@@ -47,6 +48,7 @@ class Wanted:
     types: int = 2
     weighted: bool = False
     steps: int = 0
+    typical: float | None = None
 
 
 def graph_transformer(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
@@ -151,7 +153,7 @@ def _stream(
 ) -> Stream.Config:
     heads: dict[str, Head.Config] = {
         "nodes": PerToken.Config(offsets=True, std=0.0),
-        "graphs": Pooled.Config(dropout=dropout, std=0.0),
+        "graphs": Pooled.Config(dropout=dropout, std=0.0, typical=wanted.typical),
     }
     trunk = Trunk.Config(blocks=blocks, bias=bias, init=SilentInit.Config())
     return Stream.Config(dim=size.dim, embed=embed, trunk=trunk, head=heads[wanted.level], outputs=wanted.outputs)

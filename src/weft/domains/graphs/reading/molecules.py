@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.domains.graphs.reading.atoms import SURROUNDINGS, surroundings
 from weft.domains.graphs.reading.graph_set import GraphSet
 from weft.domains.graphs.reading.properties import LabelColumn, label_column
 from weft.domains.graphs.reading.tables import ROLES, read_rows
@@ -16,7 +17,7 @@ from weft.files.tables import is_table, open_table
 from weft.modalities.graph import Graph
 
 SMILES = ("smiles", "canonical_smiles", "mol", "smile")
-PROPERTIES = ("element", "charge", "hydrogens", "aromatic")  # of an atom
+PROPERTIES = ("element", "charge", "hydrogens", "aromatic", *SURROUNDINGS)  # of an atom
 ALSO = (*ROLES, known_as("smiles", SMILES))
 
 
@@ -66,8 +67,9 @@ def _problem(chem: Any, text: str) -> str:
 
 def _graph(molecule: Any, text: str, label: str) -> Graph:
     bonds = [(*sorted((b.GetBeginAtomIdx(), b.GetEndAtomIdx())), str(b.GetBondType())) for b in molecule.GetBonds()]
+    around = surroundings([a.GetSymbol() for a in molecule.GetAtoms()], bonds)
     atoms = [
-        (a.GetSymbol(), str(a.GetFormalCharge()), str(a.GetTotalNumHs()), str(a.GetIsAromatic()))
+        (a.GetSymbol(), str(a.GetFormalCharge()), str(a.GetTotalNumHs()), str(a.GetIsAromatic()), *around[a.GetIdx()])
         for a in molecule.GetAtoms()
     ]
     return Graph(
