@@ -4,6 +4,7 @@ Refuses to know files, models and losses.
     embedder                          Embedder: raw values become Tokens
     text, framing, encoding           ids become vectors; texts between marks; streams of documents as ids
     counting, words                   a coordinate that counts some ids; words as people count them
+    spelling                          a word's vector by its letters
     tokenizer, tokenizer_making       text to ids and back; tokenizers chosen, learned and read
     tokenizer_json, tokenizer_limits  the format tokenizer.json; bounds checked before a library reads it
     image, preparation                pictures cut into patches; how a picture gets its size

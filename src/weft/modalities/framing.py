@@ -110,6 +110,18 @@ def frame_blanks(tokenizer: Tokenizer, text: str, longest: int) -> tuple[np.ndar
     return marked(tokenizer, np.array(ids[:room], np.int64)), np.array(places, np.int64) + len(tokenizer.marks[0])
 
 
+def token_texts(tokenizer: Tokenizer) -> list[str]:
+    """What each token adds to a text, with the space that it begins or ends with; "" for special ones without bytes."""
+    data = read_json(tokenizer.to_json(), where="tokenizer.json")
+    special, names = set(tokenizer.special.tolist()), list(tokenizer.names)
+    if tokenizer.kind == "wordpiece":
+        goes_on = data["model"].get("continuing_subword_prefix") or "##"
+        return [name.removeprefix(goes_on) if name.startswith(goes_on) else f" {name}" for name in names]
+    table = bytes_by_id(data, names, special, tokenizer.kind)
+    texts = names if table is None else [piece.decode("utf-8", "replace") for piece in table]
+    return [text.replace("▁", " ").replace("</w>", " ") for text in texts]
+
+
 @dataclass(frozen=True)
 class Joins:
     """Which tokens can go on a word that another began: by id, whether one joins to what stands before and after it."""
@@ -120,17 +132,11 @@ class Joins:
     @staticmethod
     def of(tokenizer: Tokenizer) -> "Joins":
         """Letters and digits join; where the vocabulary itself marks what goes on a word (##ing), that decides."""
-        data = read_json(tokenizer.to_json(), where="tokenizer.json")
-        special, names = set(tokenizer.special.tolist()), list(tokenizer.names)
+        texts = [text or " " for text in token_texts(tokenizer)]
+        before, after = [_in_word(text[0]) for text in texts], [_in_word(text[-1]) for text in texts]
         if tokenizer.kind == "wordpiece":
-            prefix = data["model"].get("continuing_subword_prefix") or "##"
-            before = [name.startswith(prefix) for name in names]
-            after = [True] * len(names)
-        else:
-            table = bytes_by_id(data, names, special, tokenizer.kind)
-            texts = names if table is None else [piece.decode("utf-8", "replace") for piece in table]
-            spaced = [text.replace("▁", " ").replace("</w>", " ") or " " for text in texts]
-            before, after = [_in_word(text[0]) for text in spaced], [_in_word(text[-1]) for text in spaced]
+            before, after = [not text.startswith(" ") for text in texts], [True] * len(texts)
+        special, names = set(tokenizer.special.tolist()), tokenizer.names
         plain = np.array([id not in special for id in range(len(names))])
         return Joins(np.array(before) & plain, np.array(after) & plain)
 

@@ -16,6 +16,7 @@ from weft.core.transforms import dropout
 from weft.errors import ConfigError
 from weft.modalities.counting import Counted
 from weft.modalities.embedder import Embedder
+from weft.modalities.spelling import Spelling
 from weft.position import Place
 from weft.tokens import Tokens
 
@@ -78,7 +79,7 @@ class HashedNgrams(Part, nn.Module):
 
 
 class TextEmbed(Embedder):
-    """x_i = E[id_i] (+ grams) (+ segment) (+ position), in a line (reading the past) or free (all read all)."""
+    """x_i = E[id_i] (+ grams) (+ spelling) (+ segment) (+ position), in a line (of the past) or free (all read all)."""
 
     class Config(Embedder.Config):
         """`context` is the longest text the model is meant for; `place` adds or joins position codes.
@@ -88,7 +89,8 @@ class TextEmbed(Embedder):
         `narrow` all of this has that width, and W x + b widens the sum to the model's (Lan et al., 2020). With `end`, a
         text ends at the first id that is this one: what stands behind it is padding. `counted` gives the tokens a
         further coordinate: how many of some ids were met so far. In training a share `token_dropout` of the tokens says
-        nothing of what it is (word dropout): rare words are then known by their neighbours too.
+        nothing of what it is (word dropout): rare words are then known by their neighbours too. `spelling` adds what
+        the letters of a token's word say, and is not dropped with it.
         """
 
         vocab: int
@@ -106,6 +108,7 @@ class TextEmbed(Embedder):
         dropout: float = 0.0
         token_dropout: float = 0.0
         counted: Counted.Config | None = None
+        spelling: Spelling.Config | None = None
 
         def check(self) -> None:
             if self.vocab < 1 or self.context < 1:
@@ -134,6 +137,7 @@ class TextEmbed(Embedder):
         self.table = nn.Embedding(config.vocab, width)
         nn.init.normal_(self.table.weight, std=config.std)
         self.grams = config.grams.build(dim=width, vocab=config.vocab) if config.grams else None
+        self.spelling = config.spelling.build(dim=width, vocab=config.vocab) if config.spelling else None
         self.segments = nn.Embedding(config.segments, width) if config.segments else None
         if self.segments is not None:
             nn.init.normal_(self.segments.weight, std=config.std)
@@ -172,15 +176,22 @@ class TextEmbed(Embedder):
         x = self.table(ids) if self.scale == 1 else self.table(ids) * self.scale
         if self.grams is not None:
             x = x + self._grams(ids if valid is None else ids.masked_fill(~valid, 0), slots)
+        if self.spelling is not None:
+            x = self._kept(x) + self.spelling(ids, valid)
         if self.norm is not None:
             x = self.norm(x)
-        if self.token_rate and self.training:
-            x = x * (torch.rand_like(x[..., :1]) >= self.token_rate)
+        if self.spelling is None:
+            x = self._kept(x)
         if self.segments is not None:
             return x + (self.segments.weight[0] if raw.segments is None else self.segments(raw.segments))
         if raw.segments is not None:
             raise ConfigError("the text has segments, and this model knows none", where="TextEmbed.segments")
         return x
+
+    def _kept(self, x: Float[Tensor, "B N E"]) -> Float[Tensor, "B N E"]:
+        """In training, the vectors of all tokens but a share that is dropped."""
+        dropped = self.token_rate and self.training
+        return x * (torch.rand_like(x[..., :1]) >= self.token_rate) if dropped else x
 
     def _ended(self, raw: Text, slots: Slots | None) -> Bool[Tensor, "B N"]:
         """True for the tokens up to the first end, which counts too."""

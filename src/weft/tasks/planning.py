@@ -122,13 +122,15 @@ def _work(task: AnyTask, draft: AnyDraft, before: Work | None = None) -> Work:
 
 
 def _start(task: AnyTask, request: Request, codecs: Codecs, model: Model.Config) -> dict[str, Tensor] | None:
-    """The weights to begin with: those of the run to start from, and those of a language model for the decoder."""
+    """The tensors to begin with: what codecs say, the run's to start from, a language model's for the decoder."""
     found: dict[str, Tensor] = {}
-    if request.origin is not None:
+    if request.origin is None:
+        found |= task.known_tensors(codecs, model)
+    else:
         found |= task.start(request.origin, codecs)
     if request.decoder is not None:
         found |= task.start_decoder(request.decoder, model)
-    return found if request.runs else None
+    return found if found or request.runs else None
 
 
 def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str, ...], progress: Progress) -> Plan:
@@ -149,6 +151,7 @@ def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str,
         budget=Budget(**config["budget"]),
         record={"data": record.moved(sources).to_json()} if sources else {},
         files=_files_in(folder, (*files_of(codecs), *task.keeps)),
+        start=task.known_tensors(codecs, model) or None,
         frozen=frozen_parts(task.recipe, training, model),
         illustrate=task.illustrate(encoded, model),
     )

@@ -89,6 +89,10 @@ class Task(Exchange, Generic[D, E, S]):
         """The weights of the run to start from that this one begins with."""
         return start_weights(origin, backbone=False, same_head=True)
 
+    def known_tensors(self, codecs: Codecs, model: Model.Config) -> Mapping[str, Tensor]:
+        """Tensors of a new model that its codecs say and that nothing learns, by name: letters of tokens."""
+        return {}
+
     def start_decoder(self, origin: Loaded, model: Model.Config) -> Mapping[str, Tensor]:
         """The weights of a language model that this one's decoder begins with."""
         raise WeftError(f"the task {self.name} has no decoder to begin with", where="--set decoder", fix="leave it out")

@@ -450,3 +450,18 @@ def test_runs_of_different_models_make_no_soup(opinions: weft.Run, names: weft.R
         soup([opinions.folder, names.folder], tmp_path / "soup")
     with pytest.raises(WeftError, match="two runs"):
         soup([opinions.folder], tmp_path / "soup")
+
+
+def test_a_tagger_reads_letters_and_its_run_keeps_them(tmp_path: Path) -> None:
+    run = train(tagged(tmp_path / "tags.txt"), task="tag-text", out=tmp_path / "run")
+    spelling = open_run(tmp_path / "run").stream.embed.spelling
+    assert spelling is not None and all(table.any() for table in (spelling.grams, spelling.begins, spelling.ends))
+    assert run.predict("Ada lives in Romeria .")[0]["words"][3] == "Romeria"
+    for kind in ({"model": "bert"}, {"tokenizer": "characters"}):  # a published layout; letters that are tokens already
+        other = train(tagged(tmp_path / "tags.txt"), task="tag-text", out=tmp_path / next(iter(kind)), **kind)
+        assert other.config["model"]["embed"].get("spelling") is None
+
+
+def test_a_tagger_of_few_sentences_is_small(tmp_path: Path) -> None:
+    run = train(tagged(tmp_path / "tags.txt"), task="tag-text", out=tmp_path / "run", dim=None, depth=None, heads=None)
+    assert (run.config["training"]["dim"], run.config["training"]["depth"]) == (128, 2)

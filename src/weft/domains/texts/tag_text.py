@@ -124,6 +124,9 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
         return start_weights(origin, backbone=True, same_head=encoders.keeps_head(origin, codecs, "tags"))
 
+    def known_tensors(self, codecs: Codecs, model: Model.Config) -> Mapping[str, Tensor]:
+        return encoders.letters(text_of(codecs), model)
+
     def objective(self, encoded: TaggedIds, codecs: Codecs, training: TagTraining) -> Tags.Config:
         return Tags.Config()
 

@@ -23,6 +23,7 @@ from weft.core import (
     Trunk,
 )
 from weft.errors import ConfigError
+from weft.modalities.spelling import Spelling
 from weft.modalities.text import HashedNgrams, TextEmbed
 from weft.models.stream import Stream
 from weft.models.zoo.language import Size
@@ -80,6 +81,8 @@ def swift(
     outputs: int | None = None,
     dropout: float = 0.0,
     summary: Told = "class",
+    spelling: Spelling.Config | None = None,
+    token_dropout: float = 0.0,
 ) -> Stream.Config:
     """The language model's `swift`, reading both ways.
 
@@ -104,6 +107,8 @@ def swift(
         norm=norm,
         std=0.7,
         dropout=dropout,
+        token_dropout=token_dropout,
+        spelling=spelling,
     )
     heads: dict[str, Head.Config] = {
         "fill": PerToken.Config(cap=15.0, std=0.0),

@@ -1,8 +1,10 @@
 """Encoders of texts: sizes that suit a budget, the settings that go with them, and heads on what was learned before."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+from torch import Tensor
 
 from weft.core.heads import Head
 from weft.domains.texts.codec.text import TextCodec
@@ -11,10 +13,11 @@ from weft.domains.texts.recipe.language import trunk_weights
 from weft.domains.texts.settings import ENCODER, HIDDEN_SHARE, EncoderTraining
 from weft.errors import WeftError
 from weft.modalities import tokenizer_making as tokenizers
+from weft.modalities.spelling import Spelling, spelled
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.backbone import context_of
-from weft.models.stream import Stream
+from weft.models.stream import Model, Stream
 from weft.models.zoo import ENCODER_MODELS, Size
 from weft.models.zoo.encoders import Wanted
 from weft.tasks.codec import Codecs
@@ -43,6 +46,8 @@ LADDER = (
     Size(dim=384, depth=6, heads=12, context=128),
     Size(dim=512, depth=8, heads=16, context=256),
 )
+TAGGER = LADDER[2]  # of few sentences; a smaller one tags worse
+TAG_WEIGHTS = 32  # of a tagger's trunk for each token of the data, at most: more learn few sentences by heart
 PRESETS = {name: sized(preset) for name, preset in ENCODER.items()}
 RECIPE = Recipe(
     models=ENCODER_MODELS,
@@ -52,11 +57,13 @@ RECIPE = Recipe(
         "swift": {"lr": 1e-2, "matrix_lr": 1.0, "table_decay": 0.25, "weight_decay": 0.1},
         "bert": {"lr": 1e-3, "optimizer": "adamw", "weight_decay": 0.01},
     },
-    of_preset={"small": "bert", "base": "bert", "large": "bert"},
     efficiency=0.2,
 )
 LEAST_CONTEXT, MOST_CONTEXT = 64, 512  # unless the user sets a context; in between, twice a long text of the data
 USUAL_DROPOUT = 0.1
+TAG_DROPOUT = 0.3  # of taggers, whose words are known by their letters too
+TOKEN_DROPOUT = 0.4  # share of the tokens of a tagger that training leaves to their letters and their neighbours
+SPELLING = Spelling.Config()
 USUAL_TOKENS = 4096  # the most tokens in a micro-batch
 T = TypeVar("T", bound=EncoderTraining)
 
@@ -111,6 +118,9 @@ def for_budget(sizing: Sizing, wanted: EncoderWanted) -> Size:
     def rule(ladder: Sequence[Size], seen: Callable[[Size], float]) -> Size:
         if wanted.running:
             return OF_RUNNING_TEXT.choose(ladder, seen, trunk_weights)
+        if wanted.head == "tags":
+            most = max(TAG_WEIGHTS * tokens, trunk_weights(TAGGER))
+            ladder = [size for size in ladder if trunk_weights(size) <= most]
         return MIN_EPOCHS.choose(ladder, seen, tokens)
 
     return sizing.choose(LADDER, lambda size: step_operations(size, wanted), tokens, rule)
@@ -127,10 +137,19 @@ def new_encoder(draft: Draft[Any, Any, T], wanted: EncoderWanted) -> tuple[Strea
     if not wanted.running:
         size = replace(size, context=min(MOST_CONTEXT, max(LEAST_CONTEXT, 2 * wanted.amount.longest)))
     size = with_own_numbers(size, training)
-    dropout = USUAL_DROPOUT if training.dropout is None else training.dropout
+    by_letters = wanted.head == "tags" and name == "swift" and wanted.tokenizer.kind not in ("bytes", "characters")
+    usual = TAG_DROPOUT if by_letters else USUAL_DROPOUT
+    dropout = usual if training.dropout is None else training.dropout
     summary = training.summary or ("mean" if wanted.head == "pooled" and name == "swift" else "class")
+    more = {"spelling": SPELLING, "token_dropout": TOKEN_DROPOUT} if by_letters else {}
     config = ENCODER_MODELS[name](
-        size, vocab=wanted.tokenizer.size, head=wanted.head, outputs=wanted.outputs, dropout=dropout, summary=summary
+        size,
+        vocab=wanted.tokenizer.size,
+        head=wanted.head,
+        outputs=wanted.outputs,
+        dropout=dropout,
+        summary=summary,
+        **more,
     )
     config = with_model_settings(config, request)
     check_vocabulary(config, wanted.tokenizer.size)
@@ -143,6 +162,14 @@ def new_encoder(draft: Draft[Any, Any, T], wanted: EncoderWanted) -> tuple[Strea
         tokenizer=training.tokenizer or wanted.tokenizer.kind,
         tokens=training.tokens or USUAL_TOKENS,
     )
+
+
+def letters(codec: TextCodec, model: Model.Config) -> Mapping[str, Tensor]:
+    """What the tokenizer says of the letters of tokens, where a model reads them."""
+    embed = model.reader().embed
+    if not isinstance(embed, TextEmbed.Config) or embed.spelling is None:
+        return {}
+    return {f"embed.spelling.{name}": table for name, table in spelled(embed.spelling, codec.tokenizer).items()}
 
 
 def continued_encoder(
