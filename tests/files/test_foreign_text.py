@@ -36,6 +36,7 @@ TABBED = "good movie\t1\nbad movie\t0\n" * 8
         ("a.vec", "2 3\ncat 0.1 0.2 0.3\ndog 0.2 0.1 0.4\n", "weft import"),
         ("glove.txt", "".join(f"w{i} " + " ".join(["0.5"] * 50) + "\n" for i in range(3)), "weft import"),
         ("a.dat", "".join(f"{i % 2} 1:{i} 7:0.5\n" for i in range(9)), "load_svmlight_file"),
+        ("lexicon.txt", "".join(f"tea{i}\t{i}\t[1, 2, {i}, 4]\n" for i in range(12)), "lexicon.tsv"),
         ("iris.data", "".join(f"{i / 3:.1f},{i / 7:.1f},setosa\n" for i in range(9)), "iris.csv"),
         ("b.txt", "".join(f"{i} {i / 7:.3f} {i % 3}\n" for i in range(9)), "tr -s"),
         ("c.dat", "a b\n" + "".join(f"r{i} {i} {i / 7:.3f}\n" for i in range(9)), "index_label"),

@@ -73,6 +73,7 @@ RECOGNISED = {
     "bare-labels.tsv": (joined(list(zip(LABELS, ENGLISH, strict=True)), "\t"), "classify-text"),
     "odd-names.csv": (joined([("x", "y"), *zip(ENGLISH, LABELS, strict=True)]), "classify-text"),
     "scores.csv": (joined([("review", "score"), *((t, i / 7) for i, t in enumerate(ENGLISH))]), "classify-text"),
+    "sorted.tsv": (joined([(1, f"{text} {i}") for i in range(34) for text in ENGLISH], "\t"), "classify-text"),
     "labels.jsonl": ("".join(json.dumps({"text": t, "label": len(t) % 2}) + "\n" for t in ENGLISH), "classify-text"),
     # pictures
     "classes.csv": (joined([("path", "label"), *((f"{i}.png", LABELS[i]) for i in range(20))]), "classify-images"),

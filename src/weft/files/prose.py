@@ -28,7 +28,12 @@ def no_prose(lines: Sequence[str]) -> str | None:
         return "sparse"
     if found := _is_json(rows):
         return found
-    if len(rows) >= FEWEST_ROWS and (found := _is_table([line.rstrip() for line in lines if line.strip() in rows])):
+    tabbed = 2 * sum("\t" in row for row in rows) > len(rows)  # which are tables of another kind
+    if (
+        len(rows) >= FEWEST_ROWS
+        and not tabbed
+        and (found := _is_table([line.rstrip() for line in lines if line.strip() in rows]))
+    ):
         return found
     return "no-words" if _has_no_words(rows) else None
 

@@ -13,7 +13,7 @@ from weft.files.json_lines import kind
 from weft.files.known_roles import ENOUGH, LABEL, LABELLED, SURE_TEXT_NAMES, TEXT, holds_sentences, holds_text
 from weft.files.languages import meaning
 from weft.files.survey import NO, Judgement
-from weft.files.tables import Row, Table, as_cell, open_table
+from weft.files.tables import LOOK, Row, Table, as_cell, open_table
 
 SAY = "say which columns they are, by name or number: --set text_column=… --set label_column=…"
 HEADER = "give it a header line with the names text and label"
@@ -99,16 +99,13 @@ def judge_table(table: Table) -> Judgement:
         return maybe
     text, label = (columns[place] for place in choice.places)
     called = LABEL.means(label.name or "") is not None
+    one_class = label.distinct < 2 and len(label.values) < LOOK  # unless rows below those looked at have others
     few_rows = called and 0 < len(label.values) < ENOUGH  # in which no value may occur twice
     crowded = len(columns) > MANY_COLUMNS  # one of many columns is no text and no label by chance of its name
     doubtful = plain(text.name or "") not in SURE_TEXT_NAMES and (
         text.looks == "label" or (crowded and not holds_sentences(text))
     )
-    if (
-        doubtful
-        or not holds_text(text)
-        or not (few_rows or (label.distinct > 1 and (label.is_class or label.is_number)))
-    ):
+    if doubtful or not holds_text(text) or not (few_rows or (not one_class and (label.is_class or label.is_number))):
         return maybe
     why = f"texts (column {text.called}) with a label each (column {label.called})"
     if choice.named or (few_rows and len(columns) == 2 and text.words >= 2):
