@@ -35,7 +35,7 @@ def run(arguments: Iterable[str]) -> int:
         lambda: with_plain_help(typer.main.get_command(app))(words, standalone_mode=False, prog_name="weft"),
         commands=[
             *(command.name or command.callback.__name__ for command in app.registered_commands if command.callback),
-            *(str(group.name) for group in app.registered_groups),
+            *(str(group.typer_instance.info.name) for group in app.registered_groups if group.typer_instance),
         ],
         as_json="--json" in options,
         debug=debug,

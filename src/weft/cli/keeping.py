@@ -1,21 +1,38 @@
 """Commands about runs that are there: weft runs, weft runs compare, clean and verify."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from weft.cli import output
 from weft.cli import text_tables as tables
 from weft.cli.words import Json, examples
 from weft.errors import WeftError
 
+
+class FolderOrCommand(typer.core.TyperGroup):
+    """`weft runs FOLDER` lists the runs there: what is no command is the name of a folder, and `list` takes it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if self.get_command(ctx, args[0]) is None and _is_place(args[0]):
+            args = ["list", *args, *["--json"] * bool(ctx.params.get("json"))]
+        return super().resolve_command(ctx, args)
+
+
+def _is_place(word: str) -> bool:
+    """Whether a word is meant as a folder: it is there, or is written as a path."""
+    return Path(word).exists() or "/" in word or "\\" in word
+
+
 commands = typer.Typer(
     name="runs",
+    cls=FolderOrCommand,
     help="List, compare, clean and verify runs.",
     epilog=examples(
         "weft runs                                  all runs in ./runs",
-        "weft runs list elsewhere/runs",
+        "weft runs elsewhere/runs                   all runs in that folder",
         "weft runs compare runs/a runs/b -o curves.png",
         "weft runs clean --dry-run                  how much space the checkpoints of finished runs take",
         "weft runs verify",

@@ -70,7 +70,10 @@ def _usage(error: Any, commands: Sequence[str]) -> WeftError:
     path = getattr(getattr(error, "ctx", None), "command_path", "weft")
     where = "" if path == "weft" else path
     if unknown := re.match("No such command '(.*?)'", str(error.message)):
-        return WeftError(f"there is no command {unknown[1]!r}", fix=nearest(unknown[1], commands))
+        below = getattr(getattr(getattr(error, "ctx", None), "command", None), "commands", {}) if where else {}
+        return WeftError(
+            f"there is no command {unknown[1]!r}", where=where, fix=nearest(unknown[1], [*below] or commands)
+        )
     if option := getattr(error, "option_name", None) if str(error.message).startswith("No such option") else None:
         close = getattr(error, "possibilities", None)
         fix = nearest(option, close) if close else f"{path} --help"
