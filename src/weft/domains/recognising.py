@@ -40,15 +40,17 @@ class Use:
     why: str
     settings: str = ""
 
-    def command(self, sources: Sequence[str], *, named: bool = True) -> str:
-        """What to type; `named` says the task."""
-        data = " ".join(map(shlex.quote, sources))
-        return " ".join(filter(None, ["weft train", data, f"--task {self.card.name}" if named else "", self.settings]))
+    def command(self, sources: Sequence[str], said: Sequence[str] = (), *, named: bool = True) -> str:
+        """What to type: with the task where it is `named`, and with the options that the user `said` already."""
+        own = {option.partition("=")[0] for option in self.settings.split(" ") if "=" in option}
+        kept = [option for option in said if option.removeprefix("--set ").partition("=")[0] not in own]
+        task = f"--task {self.card.name}" if named else ""
+        return " ".join(filter(None, ["weft train", *map(shlex.quote, sources), task, self.settings, *kept]))
 
 
-def recognise(sources: Sequence[str]) -> tuple[Card, str]:
-    """The task that files are data for, and why: the surest is taken."""
-    survey = Survey(sources)
+def recognise(sources: Sequence[str], said: Sequence[str] = ()) -> tuple[Card, str]:
+    """The task that files are data for, and why: the surest is taken. `said` are options for commands to suggest."""
+    survey = Survey(sources, said)
     survey.check()
     judged = judge(survey)
     taken = surest(survey, judged)
@@ -205,7 +207,7 @@ def _several(survey: Survey, possible: Mapping[str, Judgement]) -> DataError:
     if table is not None:
         problem = f"what to learn from this table is not clear; its columns:{listed(table.columns)}"
     sources = [str(source.path) for source in survey.sources]
-    ways = [f"{Use(card_named(name), found.level, '', found.settings).command(sources)}"
+    ways = [f"{Use(card_named(name), found.level, '', found.settings).command(sources, survey.said)}"
             for name, found in sorted(possible.items(), key=lambda item: _doubt(*item))]  # fmt: skip
     lines = "\n     ".join(ways)
     fix = f"say what to learn, for example:\n     {lines}" if ways else _no_task(table)

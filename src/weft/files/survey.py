@@ -157,10 +157,10 @@ class Surveyed:
 
 
 class Survey:
-    """All sources that a user names."""
+    """All sources that a user names; `said` are the options beside them, which a suggested command keeps."""
 
-    def __init__(self, sources: Sequence[str | Path]):
-        self.sources = tuple(Surveyed(source) for source in sources)
+    def __init__(self, sources: Sequence[str | Path], said: Sequence[str] = ()):
+        self.sources, self.said = tuple(Surveyed(source) for source in sources), tuple(said)
 
     def __str__(self) -> str:
         return ", ".join(shown(source.path) for source in self.sources)

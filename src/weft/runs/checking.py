@@ -97,7 +97,7 @@ def check(
         raise WeftError("no data named", where="weft check", fix="name files or folders")
     asked = Asked(sources, task, None, None, Budget(minutes=minutes), None, None, settings)
     with asked.reading(), listing(MOST):
-        return _checked(asked, Survey(sources), Progress(quiet=quiet), plan)
+        return _checked(asked, Survey(sources, asked.options), Progress(quiet=quiet), plan)
 
 
 def _checked(asked: Asked, survey: Survey, progress: Progress, plans: bool) -> Checked:
@@ -155,7 +155,7 @@ def _unclear(
 
 def _in_words(use: Use, taken: Use | None, asked: Asked) -> dict[str, str]:
     alone = taken is not None and use.card.name == taken.card.name and asked.task is None
-    command = use.command(asked.sources, named=not alone)
+    command = use.command(asked.sources, asked.options, named=not alone)
     return {
         "task": use.card.name,
         "learns": use.card.summary,
@@ -181,7 +181,7 @@ def _refused_for_bad_rows(taken: Use, asked: Asked, progress: Progress, count: i
     try:
         _read(taken.card, asked, progress, skip=None)
     except DataError as error:
-        leave = f"{taken.command(asked.sources, named=asked.task is not None)} --set skip={count}"
+        leave = f"{taken.command(asked.sources, asked.options, named=asked.task is not None)} --set skip={count}"
         return {"problem": error.problem, "where": error.where, "fix": f"correct them, or leave them out: {leave}"}
     finally:
         progress.stop()

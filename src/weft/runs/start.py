@@ -4,6 +4,7 @@ All that can be refused without a model is refused here, before torch is loaded;
 """
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -48,6 +49,14 @@ class Asked:
     def training_settings(self) -> dict[str, Any]:
         """The settings that are not of parts of the model."""
         return {name: value for name, value in self.settings.items() if not name.startswith("model.")}
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What the user said besides data and task, as options of the command line."""
+        words = {"model": self.model, "preset": self.preset, "from": self.origin, "valid": self.valid,
+                 **{name: getattr(self.budget, name) for name in ("minutes", "steps", "epochs")}}  # fmt: skip
+        named = [f"--{name} {shlex.quote(str(value))}" for name, value in words.items() if value is not None]
+        return (*named, *(f"--set {shlex.quote(f'{name}={value}')}" for name, value in self.settings.items()))
 
     def reading(self) -> AbstractContextManager[None]:
         """A block in which files are read as the user says; asked for before the task is known."""
@@ -141,7 +150,7 @@ def choose(asked: Asked, was: str | None) -> tuple[Card, str]:
     if asked.task is not None:
         card = card_named(asked.task)
     elif asked.sources:
-        card, why = recognise(asked.sources)
+        card, why = recognise(asked.sources, asked.options)
     elif was is not None:
         card = card_named(was)
     else:
