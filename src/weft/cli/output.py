@@ -6,10 +6,13 @@ import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import STEERING, WeftError, harmless
 from weft.requirements import check_requirements
+
+if TYPE_CHECKING:
+    from weft.runs.answer_table import Answered
 
 LINE = 80  # columns of a terminal
 Report = Mapping[str, Any]
@@ -179,6 +182,42 @@ class LiveText:
         sys.stdout.flush()
 
 
+def tabled(found: "Answered", path: Path | None, as_json: bool) -> list[dict[str, Any]]:
+    """The answers of `weft predict` as a table, written or printed; with JSON, the predictions."""
+    predictions: list[dict[str, Any]] = []
+    warned: dict[str, int] = {}
+
+    def heard(one: dict[str, Any]) -> None:
+        predictions.extend([one] if as_json else [])
+        for key in UNREAD:
+            warned[key] = warned.get(key, 0) + (key in one)
+
+    if path is not None:
+        for line in found.write(path, heard):
+            say(line if line.startswith("wrote ") else f"note: {line}")
+    elif as_json:
+        return found.predictions()
+    else:
+        from weft.cli.text_tables import answers
+
+        table = found.table(heard)
+        answers(table.names, table.rows())
+        for line in table.remarks:
+            say(f"note: {line}")
+    for key, count in warned.items():
+        if count:
+            say(f"warning: {count:,} rows: {UNREAD[key]}")
+    return predictions
+
+
+UNREAD = {
+    "unread": "tokens at its start do not fit the model's context, and were not read",
+    "unread_end": "tokens at its end do not fit the model's context, and were not read",
+    "unknown": "characters are not in the model's vocabulary, and were not read",
+    "cut": "the answer reached its longest length and is cut off (--set max_tokens=N)",
+}
+
+
 def predicted(
     report: Report, shown: Callable[[dict[str, Any]], str], as_json: bool, path: Path | None, stream: LiveText | None
 ) -> None:
@@ -197,12 +236,7 @@ def predicted(
     elif path is None:
         print(harmless(texts))
     for one in found:
-        for key, what in (
-            ("unread", "tokens at its start do not fit the model's context, and were not read"),
-            ("unread_end", "tokens at its end do not fit the model's context, and were not read"),
-            ("unknown", "characters are not in the model's vocabulary, and were not read"),
-            ("cut", "the answer reached its longest length and is cut off (--set max_tokens=N)"),
-        ):
+        for key, what in UNREAD.items():
             if key in one:
                 amount = "" if one[key] is True else f"{one[key]} "
                 say(f"warning: {one.get('prompt', one.get('source', one.get('input')))!r:.40}: {amount}{what}")

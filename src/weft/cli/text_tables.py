@@ -1,6 +1,7 @@
 """Tables that commands print about runs. They fit the terminal: long cells are broken into lines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from weft.amounts import amount, duration
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from weft.runs.verifying import Verified
 
 MEASURES = 2  # of a run, in the table of all runs
+PART, LONGEST_CELL = 1000, 200  # rows of a long table that are printed together; characters of a cell
 WIDE = 160  # columns where the output is no terminal
 
 
@@ -53,6 +55,13 @@ def swept(done: "Sweep") -> None:
     show(["round", *done.best.words, done.measure, "run folder"], rows)
     chosen = ", ".join(f"{name}={value}" for name, value in done.best.words.items())
     print(harmless(f"\nbest: {chosen}\nrun folder: {done.best.run}"))
+
+
+def answers(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Answers to the rows of a table, in parts of as many rows as are answered together."""
+    waiting = iter(rows)
+    while some := list(islice(waiting, PART)):
+        show(names, [[_cell(value) for value in row] for row in some])
 
 
 def cleaned(found: "Sequence[Cleaned]", *, dry: bool) -> None:
@@ -112,6 +121,14 @@ def _measure(value: float | None, ends: "Interval | None") -> str:
     if value is None:
         return "-"
     return f"{value:.4g}" + (f" ({ends[0]:.4g} to {ends[1]:.4g})" if ends else "")
+
+
+def _cell(value: Any) -> str:
+    """A cell as people read it: a number in few digits, a long text cut."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    text = "" if value is None else " ".join(str(value).split())
+    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
 
 
 def _plain(value: Any) -> str:

@@ -1,13 +1,28 @@
 """Commands that use a model: predict, evaluate, look, embed."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from weft.cli import output
-from weft.cli.words import Broken, Json, RunFolder, Set, examples, lines_in, load_run, number, piped, settings_of
+from weft.cli.words import (
+    AsText,
+    Broken,
+    Json,
+    RunFolder,
+    Set,
+    examples,
+    inputs_of,
+    load_run,
+    number,
+    piped,
+    settings_of,
+)
 from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    from weft.runs import Run
 
 commands = typer.Typer()
 
@@ -16,6 +31,8 @@ commands = typer.Typer()
     epilog=examples(
         'weft predict runs/book-1 "Once upon a"',
         'weft predict runs/book-1 "Once upon a" --set temperature=0.8 --set top_p=0.95 --set max_tokens=200',
+        "weft predict runs/reviews-1 test.csv --output answers.csv     its columns, then label and probability",
+        "weft predict runs/reviews-1 test.xlsx --output answers.xlsx --set text_column=comment",
         "weft predict runs/book-1 --input prompts.txt --output texts.jsonl",
         'weft predict runs/phrasebook-1 "My house is tiny and cozy." --set beam=5 --set best=3 --json',
         "weft predict runs/phrasebook-1 --input film.srt --output film.fr.srt",
@@ -27,12 +44,22 @@ def predict(
     run: RunFolder,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="INPUT", help="Texts or files to predict from; by default the lines piped in (stdin)."),
+        typer.Argument(
+            metavar="INPUT",
+            help="Texts, or files: a table (.csv, .tsv, .jsonl, .xlsx, .parquet) has an input in each row, a file of "
+            "text in each line; pictures and others are inputs themselves. By default the lines piped in (-).",
+        ),
     ] = None,
-    input: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file with one input in each line; - for stdin.")
+    input: Annotated[Path | None, typer.Option(metavar="FILE", help="A file with inputs; - for stdin.")] = None,
+    output_: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="FILE",
+            help="Write results to a file; as .csv, .tsv, .jsonl, .xlsx or .parquet the table with the answers added.",
+        ),
     ] = None,
-    output_: Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write results to a file.")] = None,
+    text: AsText = False,
     set_: Set = None,
     broken: Broken = False,
     json: Json = False,
@@ -43,40 +70,54 @@ def predict(
     """
     output.prepare()
     loaded = load_run(run, broken=broken)
-    from weft.runs.asking import check_output, predicted
+    from weft.runs.answer_table import Answered, is_answered_as_table
+    from weft.runs.asking import check_output
 
     check_output(loaded, output_, [*(inputs or ()), input])
     settings = settings_of(set_, loaded.predict)
-    if input is not None and str(input) != "-" and not inputs and not json:
-        document = loaded.predict_file(input, **settings)
+    task, gives = loaded.task, loaded.task.gives(loaded.loaded)
+    own = output_ is not None and output_.suffix.lower() in gives.endings
+    asked = _asked(loaded, inputs, input, text, {**settings, **({"output": output_} if own else {})})
+    if len(asked) == 1 and isinstance(asked[0], Path) and not json:
+        document = loaded.predict_file(asked[0], **settings)
         if document is not None:
             output.document(document[0], output_)
             return 0
-    task, gives = loaded.task, loaded.task.gives(loaded.loaded)
-    needs_input = not any(one.may_lack for one in task.asks)
-    reads_lines = str(input) == "-" or any(one.lines for one in task.asks)
-    named = [] if input is None else lines_in(input, settings.get("encoding")) if reads_lines else [str(input)]
-    writes = output_ is not None and output_.suffix.lower() in gives.endings
+    tabled = is_answered_as_table(loaded, asked, output_)
+    writes = own and not tabled
     settings |= {"output": str(output_)} if writes else {}
-    asked = [*(inputs or ()), *named] or (piped() if needs_input or not settings else [])
-    if not asked and not gives.streams and (needs_input or not settings):
-        raise WeftError("no input", where="weft predict", fix="give texts, --input FILE, or pipe lines in")
     asked = asked or ([""] if gives.streams else [])
     streams = gives.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
-    stream = output.LiveText(asked[0]) if streams else None
-    found, failed = predicted(loaded, asked, settings, listen=stream)
-    report = {"run": run, "task": task.name, "predictions": found, **output.failures(failed)}
-    if writes and not json:
+    stream = output.LiveText(str(asked[0])) if streams and isinstance(asked[0], str) else None
+    found = Answered(loaded, asked, settings, listen=stream)
+    predictions = output.tabled(found, output_, json) if tabled else found.predictions()
+    report = {"run": run, "task": task.name, "predictions": predictions, **output.failures(found.failed)}
+    if json or not (writes or tabled):
+        output.predicted(report, task.shown, json, None if writes or tabled else output_, stream)
+    elif writes:
         output.say(f"wrote {output_}")
-        return 0
-    output.predicted(report, task.shown, json, None if writes else output_, stream)
-    return WeftError.exit_code if failed else 0
+    return WeftError.exit_code if found.failed else 0
+
+
+def _asked(
+    loaded: "Run", inputs: list[str] | None, input: Path | None, text: bool, settings: dict[str, Any]
+) -> list[object]:
+    """What is to be predicted: words of the command line, a file that was named, or the lines piped in."""
+    task, streams = loaded.task, loaded.task.gives(loaded.loaded).streams
+    needs_input = not any(one.may_lack for one in task.asks)
+    asked = inputs_of(loaded, "predict", inputs, input, text=text, encoding=settings.get("encoding"))
+    if not asked and (needs_input or not settings):
+        asked = list(piped())
+    if not asked and not streams and (needs_input or not settings):
+        raise WeftError("no input", where="weft predict", fix="give texts, a file, or pipe lines in")
+    return asked
 
 
 @commands.command(
     epilog=examples(
         "weft evaluate runs/book-1",
         "weft evaluate runs/book-1 other.txt --json",
+        "weft evaluate runs/reviews-1 test.csv --set text_column=comment --set label_column=stars",
     )
 )
 def evaluate(
@@ -100,6 +141,7 @@ def evaluate(
         'weft look runs/phrasebook-1 "My house is tiny and cozy." -o alignment.png',
         'weft look runs/phrasebook-1 "My house is tiny and cozy." --set every=true -o heads.svg',
         'weft look runs/phrasebook-1 "My house is tiny and cozy." --set token=maison --set layer=1 --set head=2',
+        "weft look runs/reviews-1 test.csv --row 3 -o look.png     the third row of a table",
         "weft look runs/photos-1 picture.jpg -o look.png",
         "weft look runs/photos-1 picture.jpg --set by=occlusion -o look.png",
         "weft look runs/photos-1 --what filters,positions -o learned.png",
@@ -121,6 +163,11 @@ def look(
     what: Annotated[
         str | None, typer.Option(metavar="NAMES", help="Show learned weights instead of one input: filters,positions.")
     ] = None,
+    row: Annotated[
+        int | None,
+        typer.Option(parser=number(int, "--row"), metavar="N", help="The row of a table to look at, from 1."),
+    ] = None,
+    text: AsText = False,
     set_: Set = None,
     broken: Broken = False,
     json: Json = False,
@@ -131,8 +178,8 @@ def look(
         from weft.inspect.views import check_ending
 
         check_ending(output_)
-    asked = inputs or ([] if what else piped())
     loaded = load_run(run, broken=broken)
+    asked = inputs_of(loaded, "look", inputs, None, text=text) or ([] if what else list(piped()))
     from weft.runs.asking import check_output
 
     check_output(loaded, output_, asked, "-o")
@@ -141,15 +188,15 @@ def look(
         problem = f"expected {'no input beside --what' if what else 'one input'}, found {len(asked)}"
         fix = 'give a text or the name of a picture, as in: weft look RUN "My house is tiny."'
         raise WeftError(problem, where="weft look", fix=fix)
-    view = loaded.look(
-        asked if several else asked[0] if asked else None, **settings_of(set_, loaded.look, {"what": what})
-    )
+    settings = settings_of(set_, loaded.look, {"what": what})
+    view = loaded.look(asked if several else asked[0] if asked else None, row=row, **settings)
     output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
 
 
 @commands.command(
     epilog=examples(
         "weft embed runs/minilm sentences.txt -o vectors.npy",
+        "weft embed runs/minilm papers.csv -o vectors.npy --set text_column=abstract     a vector for each row",
         'weft embed runs/minilm sentences.txt --query "a sleeping cat"     the nearest sentences',
         'weft embed runs/coca photos/ --query "a dog on a beach" -o found.png     the nearest pictures',
     )
@@ -157,7 +204,8 @@ def look(
 def embed(
     run: RunFolder,
     inputs: Annotated[
-        list[str] | None, typer.Argument(metavar="INPUT", help="Texts, files with one text in each line, or pictures.")
+        list[str] | None,
+        typer.Argument(metavar="INPUT", help="Texts; tables, files with one text in each line; or pictures."),
     ] = None,
     output_: Annotated[
         Path | None,
@@ -171,6 +219,7 @@ def embed(
     best: Annotated[
         int, typer.Option(parser=number(int, "--best"), metavar="N", help="Number of nearest inputs to list.")
     ] = 5,
+    text: AsText = False,
     set_: Set = None,
     broken: Broken = False,
     json: Json = False,
@@ -180,7 +229,7 @@ def embed(
     from weft.runs.embedding import embed_inputs
 
     loaded = load_run(run, broken=broken)
-    given = [line for one in inputs for line in (lines_in(Path(one)) if one == "-" else [one])] if inputs else piped()
+    given = inputs_of(loaded, "embed", inputs, None, text=text) if inputs else list(piped())
     found, failed = embed_inputs(loaded, given, output_, query or (), best, settings_of(set_, loaded.embed))
     output.embedded({"run": run, **found, **output.failures(failed)}, json)
     return WeftError.exit_code if failed else 0

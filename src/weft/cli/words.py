@@ -15,6 +15,7 @@ from weft.errors import WeftError
 
 if TYPE_CHECKING:
     from weft.runs import Run
+    from weft.tasks.asks import Use
 
 EXAMPLE_WIDTH = 74  # of 80 columns, six of which are the margin of help pages
 
@@ -52,6 +53,7 @@ RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a r
 Broken = Annotated[
     bool, typer.Option("--broken", help="Use the model even if weights are NaN or infinite, or files have changed.")
 ]
+AsText = Annotated[bool, typer.Option("--text", help="Take every INPUT as a text, even the name of a file.")]
 Out = Annotated[
     str | None, typer.Option(metavar="RUN", help="The run folder to write; runs/<name>-<number> by default.")
 ]
@@ -98,6 +100,33 @@ def lines_in(path: Path, encoding: str | None = None) -> list[str]:
     from weft.runs.asking import lines_of
 
     return lines_of(path, encoding)
+
+
+def inputs_of(
+    run: "Run", use: "Use", words: list[str] | None, file: Path | None, *, text: bool, encoding: str | None = None
+) -> list[object]:
+    """What words of the command line stand for: texts, files as paths, the lines piped in for -; and those of a file.
+
+    Where the run's task takes no texts, words are names, which it opens itself.
+    """
+    from weft.files.names import files_named
+    from weft.runs.asking import table_at, takes_texts
+
+    found: list[object] = []
+    takes = takes_texts(run, use)
+    for word in words or ():
+        if word == "-" and not text:
+            found += [line for line in lines_in(Path(word), encoding) if line.strip()]
+        else:
+            try:
+                found += (files_named(word) if takes and not text else []) or [word]
+            except WeftError as error:
+                found.append(error)
+    if file is not None:
+        by_line = str(file) == "-" or (any(one.lines for one in run.task.asks) and not takes)
+        named = by_line and table_at(file, takes) is None
+        found += lines_in(file, encoding) if named else [file if takes else str(file)]
+    return found
 
 
 def piped() -> list[str]:

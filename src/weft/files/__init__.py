@@ -19,10 +19,12 @@ decoding       files of text, in any encoding or wrapping
 foreign        formats that are not read, each with a command that converts it, as
                foreign.toml says; foreign_text those that are text, prose whether a text has words at all, and
                json_forms JSON that is no list of objects, with the command that writes it as rows
+names          whether a word is a text or the name of a file
 writing        what is made for a user, as a file or a zarr store, whole or not at all
 
 Kinds of files:
 tables         rows of .csv, .tsv, .jsonl, .json, .xlsx and .parquet; workbooks opens the last two
+table_writing  tables that are made for a user, in the same formats
 columns        what the columns of a table look like
 roles          which column is which: by the user's word, by name, or by content; known_roles lists the usual names.
                A reader says which it took; where that is not sure it lists the columns

@@ -10,6 +10,7 @@ from weft.errors import DataError, WeftError
 from weft.files.decoding import shown
 from weft.files.roles import Role
 from weft.files.survey import NO, Judgement, Survey, Surveyed
+from weft.files.tables import Table
 
 T = TypeVar("T")
 H = TypeVar("H")
@@ -52,19 +53,25 @@ class Dataset(Generic[T, H]):
 class Reader(ABC, Generic[D]):
     """Reads one kind of data.
 
-    `sample` names a run on the data that ships with weft. `roles` are what columns of its tables are for. `leaves_out`
-    says whether bad rows may be left out, as the setting skip allows. `overrules` are readers of more general data:
-    what they judge in general gives way where this one is sure, and all that they judge where it refuses a file.
+    `sample` names a run on the data that ships with weft. `roles` are what columns of its tables are for, and with
+    `doubtful` their first row may be a header by its shape alone. `leaves_out` says whether bad rows may be left out,
+    as the setting skip allows. `overrules` are readers of more general data: what they judge in general gives way
+    where this one is sure, and all that they judge where it refuses a file.
     """
 
     sample: ClassVar[str]
     roles: ClassVar[tuple[Role, ...]] = ()
+    doubtful: ClassVar[bool] = True
     leaves_out: ClassVar[bool] = True
     overrules: ClassVar[tuple[type["Reader[Any]"], ...]] = ()
 
     def judge(self, survey: Survey) -> Judgement:
         """Whether the files are data of this kind. By default never: someone has to ask for the task."""
         return NO
+
+    def named(self, table: Table) -> Table:
+        """A table with the names that its columns have by more than a header."""
+        return table
 
     def refusal(self, source: Surveyed) -> DataError | None:
         """The error for text that this reader knows, in a file that it does not take as it is; or None."""

@@ -31,10 +31,14 @@ SHIFTED = "give every row the same columns; a separator inside a text shifts wha
 
 
 class Row(NamedTuple):
-    """The line a row begins on and its cells: none where it is blank; in .jsonl the values by their names."""
+    """The line a row begins on and its cells: none where it is blank; in .jsonl the values by their names.
+
+    `whole` is the row as its file has it, where the cells are less: the object around a translation.
+    """
 
     line: int
     cells: list[str] | dict[str, Any]
+    whole: Any = None
 
 
 Item = Row | DataError
@@ -80,17 +84,22 @@ class Table:
 
     def rows(self) -> Iterator[Item]:
         """All rows, once. One with another number of columns is an error, not raised; blank ones are empty."""
+        return (item if isinstance(item, DataError) else self._uneven(item) or item for item in self.items)
+
+    def whole_rows(self) -> Iterator[tuple[Row, DataError | None] | DataError]:
+        """The rows that are not blank, once, each with what is wrong with its columns; or why one cannot be read."""
+        filled = (item for item in self.items if isinstance(item, DataError) or item.cells != [])
+        return (item if isinstance(item, DataError) else (item, self._uneven(item)) for item in filled)
+
+    def _uneven(self, row: Row) -> DataError | None:
+        """The error for a row with another number of columns."""
         size = len(self.columns)
-        for item in self.items:
-            if isinstance(item, DataError) or not item.cells or self.separator is None or len(item.cells) == size:
-                yield item
-            else:
-                found = f"{len(item.cells)} column{'s' * (len(item.cells) != 1)}"
-                problem = f"{found}, expected {size} as in " + (
-                    "the header" if self.header else f"{self.unit} {self.line}"
-                )
-                seen = "" if self.header else f": {excerpt(' | '.join(item.cells))}"
-                yield DataError(problem + seen, where=self.where(item.line), fix=SHIFTED)
+        if not row.cells or self.separator is None or len(row.cells) == size:
+            return None
+        found = f"{len(row.cells)} column{'s' * (len(row.cells) != 1)}"
+        problem = f"{found}, expected {size} as in " + ("the header" if self.header else f"{self.unit} {self.line}")
+        seen = "" if self.header else f": {excerpt(' | '.join(row.cells))}"
+        return DataError(problem + seen, where=self.where(row.line), fix=SHIFTED)
 
     def each(self, read: Callable[[Row], T | None], *, even: bool = True) -> Iterator[T | DataError]:
         """What each row becomes that is not blank, or what is wrong with it; `even` rows have the columns of the first.
@@ -215,7 +224,7 @@ def _items(path: Path, kind: str | None, separator: str | None, objects: str) ->
 def _unwrapped(number: int, data: dict[str, Any]) -> Row:
     """A row of an object; the object in its field "translation" stands for the whole."""
     inner = data.get("translation")
-    return Row(number, inner if isinstance(inner, dict) else data)
+    return Row(number, inner, data) if isinstance(inner, dict) else Row(number, data)
 
 
 def _cells(path: Path, separator: str) -> Iterator[Row]:

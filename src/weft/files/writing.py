@@ -82,15 +82,15 @@ def _named(path: Path) -> Iterator[None]:
         raise storage_error(error if isinstance(error, OSError) else OSError(22, str(error)), path) from error
 
 
-def write_made(path: Path, content: bytes) -> None:
+def write_made(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file, or with the ending .zarr a store, whose content is the bytes of a zip file of it."""
     with _named(path):
         path = _followed(path)
         stream = STREAM.fullmatch(os.path.abspath(path))
         special = stream is not None or (path.exists() and not path.is_file() and not path.is_dir())
     if special:
-        _write_into(path, content, stream)
-    elif path.suffix.lower() == ".zarr":
+        _write_into(path, (content,) if isinstance(content, bytes) else content, stream)
+    elif path.suffix.lower() == ".zarr" and isinstance(content, bytes):
         _write_store(path, content)
     else:
         write_file(path, content)
@@ -105,7 +105,7 @@ def _followed(path: Path) -> Path:
     raise OSError(0, "links that lead to one another")
 
 
-def _write_into(path: Path, content: bytes, stream: re.Match[str] | None) -> None:
+def _write_into(path: Path, chunks: Iterable[bytes], stream: re.Match[str] | None) -> None:
     """Write into a device, a pipe or an open file, which can be no other: it is not replaced."""
     with _named(path):
         if stream is None:
@@ -117,7 +117,8 @@ def _write_into(path: Path, content: bytes, stream: re.Match[str] | None) -> Non
                     one.flush()
             file = os.dup(int(stream[2]) if number is None else number)
         try:
-            write_all(file, content)
+            for chunk in chunks:
+                write_all(file, chunk)
         finally:
             os.close(file)
 

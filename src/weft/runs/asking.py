@@ -11,23 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.config import Config
-from weft.errors import ConfigError, Interrupted, StorageError, WeftError
+from weft.errors import ConfigError, WeftError
 from weft.files.decoding import read_text, reading_as
 from weft.files.documents import Document, units
 from weft.files.finding import ending
+from weft.files.names import LONGEST_NAME
+from weft.files.table_writing import plain
+from weft.files.tables import is_table
 from weft.files.ways import read_options
 from weft.files.writing import refuse_output, write_made
 from weft.generate.stopping import Stop, Stopped, never, stopped_by
 from weft.inspect.views import View
-from weft.tasks.asks import Answer, Given, Use, Ways
+from weft.tasks.asks import NOT_OF_AN_INPUT, Answer, Given, Use, Ways
 from weft.tasks.request import Embedded, Listen, Prediction
 from weft.tasks.settings.limits import with_settings
 
 if TYPE_CHECKING:
     from weft.runs.run import Run
 
-NOT_OF_AN_INPUT = (ConfigError, StorageError, Interrupted)  # errors that every input would meet
-LONGEST_NAME = 1024  # characters, beyond which a text is no name of a file
 READING = ("outside", "encoding")  # settings of how files are read
 
 A = TypeVar("A")
@@ -43,33 +44,70 @@ class NoSettings(Config):
 def given(run: "Run", words: Iterable[object], *, ways: Ways = Ways()) -> Iterator[Given]:
     """The inputs that words stand for: names, patterns, folders, tables, lines; or values in Python.
 
-    What cannot be opened is an input with an error in place of its value.
+    Where a task asks for texts, a string is a text and a `Path` is a file: a table, of which each row is an input, or
+    lines. What cannot be opened is an input with an error in place of its value.
     """
     task, named = run.task, list(words)
     for setting in ("output", "out"):
         check_output(run, getattr(ways.how, setting, None), named, f"--set {setting}")
-    asks = task.embeds if ways.use == "embed" else task.asks
-    if ways.lines and any(one.lines for one in asks):
-        named = [line for one in named for line in _lines(one, ways)]
     groups: Iterable[Sequence[object]] = task.together(named)
-    if not named and any(one.may_lack for one in asks):
+    if not named and any(one.may_lack for one in task.asks):
         groups = [()]
     for group in groups:
-        try:
-            with run.used(outside=ways.outside, encoding=ways.encoding):
-                found = list(task.opened(run.loaded, group, ways))
-        except NOT_OF_AN_INPUT:
-            raise
-        except WeftError as error:
-            found = [Given(error, ", ".join(_name(one) for one in group))]
-        yield from found
+        found = _opened(run, group, ways)
+        while True:
+            try:
+                with run.used(**ways.reading):
+                    one = next(found, None)
+            except NOT_OF_AN_INPUT:
+                raise
+            except WeftError as error:
+                yield Given(error, ", ".join(_name(one) for one in group))
+                break
+            if one is None:
+                break
+            yield one
+
+
+def _opened(run: "Run", group: Sequence[object], ways: Ways) -> Iterator[Given]:
+    """The inputs that a group of words stands for: the rows of a table, the lines of a file, or what the task opens."""
+    task, only = run.task, group[0] if len(group) == 1 else None
+    if isinstance(only, WeftError):
+        raise only
+    texts = takes_texts(run, ways.use)
+    rows = task.in_table(run.loaded, table, ways) if (table := table_at(only, texts)) else None
+    if rows is not None:
+        yield from rows
+    elif texts and isinstance(only, Path):
+        for line in filter(str.strip, lines_of(only, ways.encoding)):
+            yield from task.opened(run.loaded, [line], ways)
+    else:
+        yield from task.opened(run.loaded, group, ways)
+
+
+def takes_texts(run: "Run", use: Use) -> bool:
+    """Whether a string is a text for a run's task, and not the name of something."""
+    asks = run.task.embeds if use == "embed" and run.task.embeds else run.task.asks
+    return asks[0].kind == "text"
+
+
+def table_at(word: object, texts: bool) -> Path | None:
+    """The table that a word names: a `Path`, or a string where strings are not `texts`; None where it names none."""
+    names = isinstance(word, Path) or (isinstance(word, str) and not texts and len(word) < LONGEST_NAME)
+    if not names:
+        return None
+    path = Path(word)  # type: ignore[arg-type]
+    try:
+        return path if path.is_file() and is_table(path) else None
+    except (OSError, ValueError):  # with signs that no name has
+        return None
 
 
 def document(run: "Run", path: str | Path, *, ways: Ways = Ways()) -> Document | None:
     """A file whose texts are to be predicted in place; None where the task knows no such documents."""
     if not run.task.documents or not ending(Path(path), run.task.documents):
         return None
-    with run.used(outside=ways.outside, encoding=ways.encoding):
+    with run.used(**ways.reading):
         return units(path)
 
 
@@ -79,15 +117,8 @@ def lines_of(path: str | Path, encoding: str | None = None) -> list[str]:
         return "".join(read_text(path)).splitlines()
 
 
-def _lines(one: object, ways: Ways) -> list[object]:
-    """The lines of a file that say something; what is no name of a file stays as it is."""
-    if not isinstance(one, str) or len(one) >= LONGEST_NAME or not Path(one).is_file():
-        return [one]
-    return [line for line in lines_of(one, ways.encoding) if line.strip()]
-
-
 def _name(one: object) -> str:
-    return str(one) if isinstance(one, str | Path) else "input"
+    return one.where if isinstance(one, WeftError) else str(one) if isinstance(one, str | Path) else "input"
 
 
 # Checked
@@ -103,14 +134,28 @@ def checked(run: "Run", use: Use, settings: Mapping[str, Any], *, files: bool) -
     """The settings of a use as a config. Without `files`, settings that name a file or how it is read are refused."""
     task, said = run.task, dict(settings)
     kind: type[Config] = {"predict": task.Predict, "look": task.Look, "embed": task.Embed}[use] or NoSettings
-    refused = () if files else (*READING, *getattr(kind, "names_files", ()))
+    columns = [column.setting for column in task.columns(run.loaded, use)]
+    refused = () if files else (*READING, *columns, *getattr(kind, "names_files", ()))
     for name in said:
         if name.split(".")[0] in refused:
             problem = f"{name!r:.60} names a file or says how files are read, and here no file is opened or written"
             raise ConfigError(problem, where=name[:60], fix="leave it out")
     read_options(said)
+    column_options(run, use, said)
     usual = kind() if use == "look" or kind is NoSettings else run.loaded.usual(kind, use)
     return with_settings(usual, said)
+
+
+def column_options(run: "Run", use: Use, settings: dict[str, Any]) -> dict[str, str]:
+    """Take the settings that name columns of tables out of all settings."""
+    known = [column.setting for column in run.task.columns(run.loaded, use)]
+    return {name: str(settings.pop(name)) for name in known if name in settings}
+
+
+def ways_of(run: "Run", use: Use, settings: Mapping[str, Any]) -> tuple[Ways, Config]:
+    """How the inputs of a use are opened, and its settings, checked."""
+    said, how = dict(settings), checked(run, use, settings, files=True)
+    return Ways(use, how, **read_options(said), columns=column_options(run, use, said)), how
 
 
 # Asked
@@ -141,7 +186,7 @@ def ask(
         except Stopped:
             return
         for one in found:
-            yield replace(one, input=first + one.input)
+            yield replace(one, input=first + one.input, given=some[one.input] if some else None)
         first += len(some)
         if rows is None or not some:
             return
@@ -187,6 +232,21 @@ def look(run: "Run", inputs: Sequence[Given], how: Config) -> View:
         return run.task.look(run.loaded, inputs, how)
 
 
+def picked(inputs: Iterable[Given], row: int | None) -> list[Given]:
+    """The inputs of a look: of a table the one of a row, by its number from 1; all others as they are."""
+    found = list(inputs)
+    if not any(one.rows for one in found):
+        if row is not None:
+            raise WeftError("only a table has rows", where="--row", fix="leave it out, or name a table")
+        return found
+    if row is None and len(found) > 1:
+        problem = f"a table of {len(found):,} inputs, and one can be looked at"
+        raise WeftError(problem, where="weft look", fix=f"say which row: --row 1 … {len(found)}")
+    if not 1 <= (row or 1) <= len(found):
+        raise WeftError(f"there is no row {row}: the table has {len(found):,} inputs", where="--row")
+    return [found[(row or 1) - 1]]
+
+
 def parted(
     compute: Callable[[int, Sequence[Given]], A], inputs: Sequence[Given]
 ) -> Iterator[tuple[int, A | WeftError]]:
@@ -223,22 +283,11 @@ def _heard(listen: Listen | None, before: int) -> Listen | None:
     return None if listen is None else lambda row, text: listen(before + row, text)
 
 
-def predicted(
-    run: "Run", words: Sequence[object], settings: Mapping[str, Any], *, listen: Listen | None = None
-) -> tuple[list[Prediction], list[tuple[str, WeftError]]]:
-    """The predictions for what a user names, with the files asked for; and the inputs that failed, with their errors.
-
-    An error that no prediction goes with is raised.
-    """
-    ways, how = read_options(dict(settings)), checked(run, "predict", settings, files=True)
-    with run.used(**ways):
-        inputs = list(given(run, words, ways=Ways("predict", how, **ways)))
-        found = list(ask(run, inputs, how, listen=listen))
-    failed = [(inputs[one.input].name, one.error) for one in found if one.error is not None]
-    if failed and len(failed) == len(found):
-        raise failed[0][1]
-    written(found, how)
-    return [one.values for one in found if one.error is None], failed
+def with_row(values: Prediction, one: Given | None) -> Prediction:
+    """A prediction with the row of the table that its input was read from, where there is one."""
+    if one is None or len(one.rows) != 1:
+        return values
+    return {**values, "row": plain(one.rows[0].values), "where": one.rows[0].where}
 
 
 # Written

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 
 from weft.errors import WeftError
-from weft.files.ways import read_options
+from weft.files.table_writing import plain
 from weft.files.writing import write_made
 from weft.inspect.sheets import contact_sheet
-from weft.runs.asking import check_output, checked, embedded, given, parted
+from weft.runs.asking import check_output, embedded, given, parted, ways_of
 from weft.runs.run import Run
-from weft.tasks.asks import Ways
 from weft.tasks.request import Embedded
 
 
 def embed_inputs(
-    run: Run, words: Sequence[str], out: Path | None, queries: Sequence[str], best: int, settings: Mapping[str, Any]
+    run: Run, words: Sequence[object], out: Path | None, queries: Sequence[str], best: int, settings: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[tuple[str, WeftError]]]:
     """What `weft embed --json` says: how many vectors there are and where, and what is nearest to each query.
 
@@ -26,9 +25,9 @@ def embed_inputs(
     """
     kind = _checked(out, queries)
     check_output(run, out, [*words, *queries], "-o")
-    ways, how = read_options(dict(settings)), checked(run, "embed", settings, files=True)
-    with run.used(**ways):
-        inputs = list(given(run, words, ways=Ways("embed", how, **ways, lines=True)))
+    ways, how = ways_of(run, "embed", settings)
+    with run.used(**ways.reading):
+        inputs = list(given(run, words, ways=ways))
         if not inputs:
             raise WeftError("no input", where="weft embed", fix="give texts, a file with one a line, or pipe lines in")
         parts = list(parted(lambda _, some: embedded(run, some, how), inputs))
@@ -36,6 +35,9 @@ def embed_inputs(
     made = [part for _, part in parts if not isinstance(part, WeftError)]
     if not made:
         raise failed[0][1]
+    if any(one.rows for one in inputs):  # one vector a row, also where a row cannot be used
+        blank = np.full((1, made[0].vectors.shape[1]), np.nan, np.float32)
+        made = [Embedded([inputs[i].name], blank) if isinstance(part, WeftError) else part for i, part in parts]
     vectors = _joined(made)
     if queries and len(vectors.vectors) != len(vectors.names):
         problem = (
@@ -45,7 +47,9 @@ def embed_inputs(
     count, width = vectors.vectors.shape
     found: dict[str, Any] = {"task": run.task.name, "count": count, "width": width}
     orders = [nearest(run, vectors, query, best, settings) for query in queries]
-    said = [[{"input": vectors.names[i], "similarity": round(s, 6)} for i, s in order] for order in orders]
+    rows = [one.rows[0].values if one.rows else None for one in inputs]
+    known = rows if len(rows) == count else [None] * count
+    said = [[_found(vectors.names[i], s, known[i]) for i, s in order] for order in orders]
     if out is not None:
         write_made(out, _npy(vectors.vectors) if kind == ".npy" else _sheet(vectors, queries, orders, kind))
         found["output"] = str(out)
@@ -72,7 +76,13 @@ def nearest(run: Run, vectors: Embedded, query: str, best: int, settings: Mappin
         fix = "name one, or say a text that is also the name of a folder in more words"
         raise WeftError(f"{query!r:.60} stands for {len(asked)} inputs", where="--query", fix=fix)
     cosine = _unit(vectors.vectors) @ _unit(asked[0])
-    return [(int(i), float(cosine[i])) for i in np.argsort(-cosine, kind="stable")[: max(1, best)]]
+    order = [int(i) for i in np.argsort(-cosine, kind="stable") if np.isfinite(cosine[i])]
+    return [(i, float(cosine[i])) for i in order[: max(1, best)]]
+
+
+def _found(name: str, similarity: float, row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is near to a query: its name, how near, and its row where it stands in a table."""
+    return {"input": name, "similarity": round(similarity, 6), **({} if row is None else {"row": plain(row)})}
 
 
 def _checked(out: Path | None, queries: Sequence[str]) -> str:

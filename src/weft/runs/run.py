@@ -17,7 +17,7 @@ from weft.inspect.views import View
 from weft.models.outline import own_tensors, unfilled
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.runs.asking import NoSettings, answers, checked, document, embedded, given, look, written
+from weft.runs.asking import NoSettings, answers, document, embedded, given, look, picked, ways_of, with_row, written
 from weft.runs.finding import is_foreign, require_run
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import inside, make_folder, shown, write_file
@@ -111,16 +111,20 @@ class Run:
     ) -> list[dict[str, Any]]:
         """One object for each input, as the command line's `--json` gives them.
 
+        Where the task asks for texts, a string is a text, and a `pathlib.Path` is a file: a table, of which each row is
+        an input and stands in its object as `row`, or lines. `text_column="review"` names the column of the inputs.
+
         With `outside=True`, links and paths in inputs may lead out of the folders that are named; with
         `encoding="cp1252"`, files of text are decoded so. Both hold in all that follows.
         """
-        ways, how = read_options(settings), checked(self, "predict", settings, files=True)
+        ways, how = ways_of(self, "predict", settings)
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
         refuse_headless(self._loaded)
-        with self.used(**ways):
-            found = answers(self, list(given(self, many, ways=Ways("predict", how, **ways))), how, listen=listen)
+        with self.used(**ways.reading):
+            known = list(given(self, many, ways=ways))
+            found = answers(self, known, how, listen=listen)
         written(found, how)
-        return [one.values for one in found]
+        return [with_row(one.values, known[one.input] if known else None) for one in found]
 
     def evaluate(
         self,
@@ -133,7 +137,11 @@ class Run:
         named = [data] if isinstance(data, str | Path) else list(data or ())
         as_trained = {} if named else read_options(dict(self.config.get("training") or {}))
         ways = {name: said or as_trained.get(name) for name, said in read_options(settings).items()}
-        run = self.task.prepared(self._loaded, with_settings(self.task.Evaluate(), settings))
+        columns = {name: str(settings.pop(name)) for name in self.task.names_of_columns() if name in settings}
+        if columns and not named:
+            fix = "name the data, or leave the column out: the run's own data is read as it was in training"
+            raise ConfigError("a column of which table?", where=next(iter(columns)), fix=fix)
+        run = self.task.prepared(self._loaded.reading(columns), with_settings(self.task.Evaluate(), settings))
         with self.used(**ways):
             found, what = evaluate(self.task, run, [str(d) for d in named], Progress(quiet=quiet))
         written = self._illustrate(found, named)
@@ -170,10 +178,10 @@ class Run:
 
     def embedded(self, inputs: Any, **settings: Any) -> Embedded:
         """The same with the names of what the vectors are of."""
-        ways, how = read_options(settings), checked(self, "embed", settings, files=True)
+        ways, how = ways_of(self, "embed", settings)
         many = inputs if isinstance(inputs, list | tuple) else [inputs]
-        with self.used(**ways):
-            return embedded(self, list(given(self, many, ways=Ways("embed", how, **ways))), how)
+        with self.used(**ways.reading):
+            return embedded(self, list(given(self, many, ways=ways)), how)
 
     def export(
         self, out: str | Path, *, to: Literal["hf", "onnx", "word2vec"] = "hf", **settings: Any
@@ -189,16 +197,18 @@ class Run:
             run = self.task.prepared(run, with_settings((self.task.Export or NoSettings)(), settings))
         return export_run(run, out, to)
 
-    def look(self, input: Any = None, **settings: Any) -> View:
+    def look(self, input: Any = None, *, row: int | None = None, **settings: Any) -> View:
         """What the model does inside with an input; shows itself in a notebook, and `save` writes it to a file.
+
+        Of a table, `row` says which row is the input, from 1.
 
         Without an input, what was learned from all of them: `run.look(what="filters")` of a model for pictures.
         """
-        ways, how = read_options(settings), checked(self, "look", settings, files=True)
+        ways, how = ways_of(self, "look", settings)
         several = isinstance(input, list | tuple) and any(one.several for one in self.task.asks)
         many = input if several else [] if input is None else [input]
-        with self.used(**ways):
-            return look(self, list(given(self, many, ways=Ways("look", how, **ways))), how)
+        with self.used(**ways.reading):
+            return look(self, picked(given(self, many, ways=ways), row), how)
 
     def __repr__(self) -> str:
         task = self._loaded.config.get("task") or "composed by hand"

@@ -16,6 +16,7 @@ between; a loss; a way to answer. One flow serves all:
 task        Task: one abstract class; every task is a final one in a domain
 card        a task in plain words, without torch; preset a size by name
 asks        what a task asks for and gives: Asks, Gives; an input as a value, an answer
+table_inputs   tables of inputs: their columns, found as training found them, and the row of each input
 parts       which codecs and wirings a run of a task has; config.json is held to it
 request     what goes into a task and comes out: Request, Draft, Loaded, Measured
 record      what config.json says of a run's data

@@ -21,10 +21,11 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.config import Config
-from weft.errors import WeftError
+from weft.errors import ConfigError, Interrupted, StorageError, WeftError
 from weft.tasks.request import Prediction
 
 Use = Literal["predict", "look", "embed"]
+NOT_OF_AN_INPUT = (ConfigError, StorageError, Interrupted)  # errors that every input would meet
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ class Asks:
 
 @dataclass(frozen=True)
 class Gives:
-    """A kind of answer: whether it can be heard as it is made, and the endings of files that it can be written to."""
+    """A kind of answer: whether it can be heard as it is made, the endings of files that it can be written to, and its
+    columns in a table.
+    """
 
     kind: Literal[
         "text", "choices", "ranking", "labels", "number", "tags", "tree", "numbers", "vector", "picture", "fields",
@@ -49,6 +52,7 @@ class Gives:
     ]  # fmt: skip
     streams: bool = False
     endings: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # that an answer adds to a table of inputs; `Task.cells` fills them
 
 
 @dataclass(frozen=True)
@@ -85,11 +89,29 @@ Value = str | Content | np.ndarray | Questioned | Spot | Opened | WeftError
 
 
 @dataclass(frozen=True)
+class TableRow:
+    """A row of a user's table: its file and line, and the cells of all columns in their order."""
+
+    where: str
+    names: tuple[str, ...]
+    cells: tuple[Any, ...]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The cells by the names of their columns."""
+        return dict(zip(self.names, self.cells, strict=True))
+
+
+@dataclass(frozen=True)
 class Given:
-    """One input. `name` labels its answer and is never opened; pictures without one are numbered."""
+    """One input. `name` labels its answer and is never opened; pictures without one are numbered.
+
+    `rows` are those of a table that the input was read from: one, or several that make up one input.
+    """
 
     value: Value
     name: str = ""
+    rows: tuple[TableRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,27 +119,33 @@ class Answer:
     """What is answered to an input, which is given by its number; one input may have several answers.
 
     `files` are what can be written of it, made when asked for, by file name; a table holds all answers of a batch and
-    stands with the first. With an `error` there are no values.
+    stands with the first. With an `error` there are no values. `given` is the input, where `ask` gave the answer.
     """
 
     input: int
     values: Prediction = field(default_factory=dict)
     files: Mapping[str, Callable[[], bytes]] = field(default_factory=dict)
     error: WeftError | None = None
+    given: Given | None = None
 
 
 @dataclass(frozen=True)
 class Ways:
     """How what a user names is opened: for which use and settings, how far links may lead, how text is decoded.
 
-    With `lines`, a file that is named stands for its lines where the task asks for texts.
+    `columns` are those of tables that the user named, by their settings (text_column).
     """
 
     use: Use = "predict"
     how: Config | None = None
     outside: bool = False
     encoding: str | None = None
-    lines: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How files are read."""
+        return {"outside": self.outside, "encoding": self.encoding}
 
 
 def texts_of(inputs: Sequence[Given]) -> list[str]:

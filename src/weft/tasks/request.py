@@ -66,6 +66,13 @@ class Loaded:
         """The settings of a use where the user gives none: those that the makers of an imported model say."""
         return with_settings(kind(), self.config.get("imported", {}).get(use, {}))
 
+    def reading(self, columns: Mapping[str, str]) -> "Loaded":
+        """The run as if it had learned from other columns of tables, by the settings that name them."""
+        if not columns:
+            return self
+        config = {**self.config, "training": {**(self.config.get("training") or {}), **columns}}
+        return replace(self, config=config, data=self.data.replace(columns=()))
+
     def computing(self, precision: str) -> "Loaded":
         """The run with its model in a precision of use; what it has learned stays as it is."""
         return self if precision == "fp32" else replace(self, model=prepared(self.model.eval(), precision))  # type: ignore[arg-type]

@@ -6,19 +6,22 @@ predict | measure | look | vectors                                              
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Generic
 
 from torch import Tensor
 
 from weft.batches.source import Source
-from weft.config import Config
-from weft.errors import WeftError
+from weft.config import Config, field_types
+from weft.errors import DataError, WeftError
 from weft.generate.compute import Compute
 from weft.generate.prompts import Prompt
 from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
+from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways
 from weft.tasks.card import Card
 from weft.tasks.codec import Codecs
 from weft.tasks.exchange import Exchange
@@ -27,6 +30,8 @@ from weft.tasks.parts import Parts
 from weft.tasks.recipe import AnyRecipe
 from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
 from weft.tasks.settings.sized import SizedTraining
+from weft.tasks.table_inputs import ROLES, InputColumn, InputRow
+from weft.tasks.table_inputs import opened as opened_table
 from weft.training.progress import Progress
 
 
@@ -151,6 +156,45 @@ class Task(Exchange, Generic[D, E, S]):
             if not isinstance(word, str):
                 raise WeftError(f"expected a text, found {word!r}")
             yield Given(word, word)
+
+    def columns(self, run: Loaded, use: Use) -> tuple[InputColumn, ...]:
+        """The columns of a table's row that an input is made of; by default those of the kind of input that is asked.
+
+        A column is the one that training was told of, where it has a setting for it (`text_column`).
+        """
+        trained = run.config.get("training") or {}
+        roles = ROLES[(self.embeds if use == "embed" and self.embeds else self.asks)[0].kind]
+        return tuple(InputColumn(role, name := f"{role.name}_column", trained.get(name)) for role in roles)
+
+    def names_of_columns(self) -> tuple[str, ...]:
+        """The settings of a training that name columns of tables, which an evaluation on other tables takes too."""
+        return tuple(name for name in field_types(self.training) if name.endswith(("_column", "_columns")))
+
+    def in_table(self, run: Loaded, path: Path, ways: Ways) -> Iterator[Given] | None:
+        """The inputs in a table, one a row; None where the table as a whole is an input, which `opened` takes."""
+        table = opened_table(path, self.columns(run, ways.use), self.card.reader, ways.columns)
+        return table.inputs(partial(self.from_row, run, ways=ways))
+
+    def from_row(self, run: Loaded, row: InputRow, ways: Ways) -> Given:
+        """The input in a row of a table: by default the text in its column, or what the file is that it names."""
+        if row.columns[0].role.name not in ("file", "picture"):
+            return Given(row.text(), row.text())
+        found = list(self.opened(run, [self.file_in(row)], ways))
+        if len(found) != 1:
+            raise DataError(f"expected the name of one file, found {len(found)}", where=row.where)
+        return replace(found[0], name=row.text())
+
+    def file_in(self, row: InputRow) -> Path:
+        """The file that a row of a table names."""
+        return row.file()
+
+    def input_cells(self, run: Loaded, one: Given) -> dict[str, Any]:
+        """An input that stands in no table as the columns of one."""
+        return {self.columns(run, "predict")[0].role.name: one.name}
+
+    def cells(self, prediction: Prediction) -> Sequence[Mapping[str, Any]]:
+        """A prediction as rows of a table: one, or one for each part; they have the columns that `gives` names."""
+        return [prediction]
 
     @abstractmethod
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Any, listen: Listen | None) -> list[Answer]:

@@ -65,8 +65,9 @@ def test_a_list_of_json_is_an_input(run: weft.Run, photos: Path, capsys: pytest.
     file = photos.parent / "questions.json"
     file.write_text(json.dumps([{"picture": "0.png", "question": QUESTION}, {"picture": "1.png", "question": "Why?"}]))
     assert command(["predict", str(run.folder), "--input", str(file)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [Path(line.split(":")[0]).name for line in lines] == ["0.png", "1.png"]
+    names, *rows = capsys.readouterr().out.splitlines()
+    assert names.split() == ["picture", "question", "text", "score"]
+    assert [row.split()[0] for row in rows] == ["0.png", "1.png"]
     assert [Path(one["input"]).name for one in run.predict(str(file))] == ["0.png", "1.png"]
 
 

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import final
 
 from torch import Tensor
@@ -16,6 +18,7 @@ from weft.domains.captions.dataset import measured_questions
 from weft.domains.captions.encoded.questions import SeenQuestions, asked_pictures
 from weft.domains.captions.exchange import caption_outgoing
 from weft.domains.captions.measures.answering import answer_measures
+from weft.domains.captions.reading.lookup import picture_beside
 from weft.domains.captions.recipe import answerers as recipes
 from weft.domains.captions.recipe.captioners import LADDER_OF
 from weft.domains.captions.settings import AnswerTraining
@@ -33,13 +36,14 @@ from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
-from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
+from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import partly_new_rates, start_weights, with_lora
 from weft.tasks.outgoing import Outgoing
 from weft.tasks.parts import End, Parts
 from weft.tasks.recipe import with_model_settings
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
+from weft.tasks.table_inputs import InputColumn, InputRow
 from weft.tasks.task import Task
 from weft.training.progress import Progress, read_counter
 
@@ -165,7 +169,19 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
         return "\n".join(f"{one['input']}: {one['question']} {one['text']}" for one in measured.more["samples"])
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("text")
+        return Gives("text", columns=("text", "score"))
+
+    def columns(self, run: Loaded, use: Use) -> tuple[InputColumn, ...]:
+        picture, question = super().columns(run, use)
+        return picture, replace(question, may_lack=True)  # where one is asked about all pictures
+
+    def file_in(self, row: InputRow) -> Path:
+        return picture_beside(row.text(), row.table.path, row.where)
+
+    def from_row(self, run: Loaded, row: InputRow, ways: Ways) -> Given:
+        asked = row.text(1) or getattr(ways.how, "question", None)
+        (one,) = self.opened(run, [{"picture": self.file_in(row), "question": asked}], ways)
+        return replace(one, name=row.text())
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         if ways.use == "look" and getattr(ways.how, "what", None) is not None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import final
 
 from torch import Tensor
@@ -19,6 +20,7 @@ from weft.domains.captions.exchange import adopted_captions, caption_outgoing, c
 from weft.domains.captions.measures import known as known_captions
 from weft.domains.captions.measures.captioning import known_files, measured_captions
 from weft.domains.captions.reading.captions import read_captions
+from weft.domains.captions.reading.lookup import picture_beside
 from weft.domains.captions.recipe import captioners as recipes
 from weft.domains.captions.sample.named import named_scene, scene_of
 from weft.domains.captions.settings import CaptionTraining
@@ -49,11 +51,13 @@ from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Asks, Given, Gives, Opened, Ways
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
+from weft.tasks.labels.labelling import cells as label_cells
 from weft.tasks.labels.labelling import in_a_line
 from weft.tasks.outgoing import Outgoing
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.request import Embedded, Listen, Loaded, Measured, Prediction, Request
+from weft.tasks.table_inputs import InputRow
 from weft.tasks.task import Task
 from weft.training.progress import Progress, read_counter
 
@@ -197,7 +201,15 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return "\n".join(f"{one['input']}: {one['text']}" for one in measured.more["samples"])
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("text" if isinstance(run.model, Seq2Seq) else "choices")
+        if isinstance(run.model, Seq2Seq):
+            return Gives("text", columns=("text", "score"))
+        return Gives("choices", columns=("label", "probability"))
+
+    def cells(self, prediction: Prediction) -> Sequence[Prediction]:
+        return [label_cells(prediction)]
+
+    def file_in(self, row: InputRow) -> Path:
+        return picture_beside(row.text(), row.table.path, row.where)
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         if isinstance(ways.how, common_space.Comparing):

@@ -103,7 +103,7 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
         return recipes.field_facts(run)
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("fields", endings=output.FILES)
+        return Gives("fields", endings=output.FILES, columns=("made", "times", "layers"))
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         if not words and ways.use == "predict" and ways.how not in (None, self.Predict()):

@@ -15,5 +15,6 @@ views     a graph drawn, and what one node read
 sample    a party's tables as a graph, throws of dice as sets
 
 labels    graph and sets: labels of nodes, of whole graphs, or of sets; their export
+rows      graphs and sets in the rows of tables that are to be labelled
 elements  what both do: codecs, values for each element, measures; labels, tables and vectors as answers
 """

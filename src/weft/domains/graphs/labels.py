@@ -6,12 +6,14 @@ Both are one task with other files: a set is a graph without edges.
 import copy
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar, final
 
 import torch
 
 from weft.batches.source import Source
-from weft.domains.graphs import elements
+from weft.domains.graphs import elements, rows
 from weft.domains.graphs import recipe as recipes
 from weft.domains.graphs.cards import GRAPH, SETS
 from weft.domains.graphs.codec import GraphCodec
@@ -23,14 +25,17 @@ from weft.domains.graphs.reading import files as graph_files
 from weft.domains.graphs.reading import set_files
 from weft.domains.graphs.reading.given import Named, are_tables, given_graphs, given_sets, set_in_words
 from weft.domains.graphs.reading.graph_set import GraphSet
+from weft.domains.graphs.reading.molecules import is_molecules
 from weft.domains.graphs.reading.properties import LabelColumn
 from weft.domains.graphs.settings import ElementTraining, GraphTraining, SetTraining
 from weft.domains.graphs.views import LookAtGraph, look_at_graph
+from weft.files.known_roles import LABEL
+from weft.files.tables import open_table
 from weft.inspect.views import View
 from weft.modalities.graph_embed import GraphEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
-from weft.tasks.asks import Answer, Asks, Content, Given, Gives, Opened, Ways, in_a_file, only_one, unlike
+from weft.tasks.asks import Answer, Asks, Content, Given, Gives, Opened, Use, Ways, in_a_file, only_one, unlike
 from weft.tasks.codec import Codecs
 from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
@@ -38,6 +43,8 @@ from weft.tasks.labels.task import LabelTask
 from weft.tasks.outgoing import Outgoing, plain_model, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
+from weft.tasks.table_inputs import InputColumn, InputRow
+from weft.tasks.table_inputs import opened as opened_table
 from weft.training.progress import Progress
 
 T = TypeVar("T", bound=ElementTraining)
@@ -87,9 +94,11 @@ class ElementLabels(LabelTask[GraphData, EncodedGraphs, T]):
         return in_words(measured.more.get("baselines", {}))
 
     def gives(self, run: Loaded) -> Gives:
-        if elements.is_node_level(run):
-            return Gives("table", endings=elements.WRITES)
-        return labelling.gives(run.codec("label", LabelCodec), elements.WRITES)
+        found = labelling.gives(run.codec("label", LabelCodec), elements.WRITES)
+        return replace(found, kind="table", columns=("node", *found.columns)) if elements.is_node_level(run) else found
+
+    def cells(self, prediction: Prediction) -> Sequence[Prediction]:
+        return [labelling.cells(one) for one in prediction.get("nodes", [prediction])]
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         for name, found in self.read_given(run, words):
@@ -162,6 +171,16 @@ class GraphLabels(ElementLabels[GraphTraining]):
     def together(self, words: Sequence[object]) -> Iterable[Sequence[object]]:
         return [words] if are_tables(words) else super().together(words)
 
+    def in_table(self, run: Loaded, path: Path, ways: Ways) -> Iterator[Given] | None:
+        if is_molecules(path):
+            return opened_table(path, (rows.MOLECULE,), self.card.reader, ways.columns).inputs(rows.molecule_in)
+        return None if rows.is_part_of_graph(path) else super().in_table(run, path, ways)
+
+    def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
+        for one in super().opened(run, words, ways):
+            whole = elements.is_node_level(run) and len(self.graphs(run, one).graphs) == 1
+            yield replace(one, rows=rows.rows_of_nodes(words) if whole else ())
+
     def read_given(self, run: Loaded, words: Sequence[object]) -> Named:
         asked = run.training(GraphTraining)
         return given_graphs(words, directed=asked.directed, label=asked.label_column)
@@ -181,6 +200,20 @@ class SetLabels(ElementLabels[SetTraining]):
     whole = "set"
     asks = (Asks("file", "a set of vectors", set_files.KNOWN, lines=True),)
     embeds = (Asks("file", "a set of vectors", set_files.KNOWN),)
+
+    def columns(self, run: Loaded, use: Use) -> tuple[InputColumn, ...]:
+        return (InputColumn(rows.VECTOR_SET, "set_column"),)
+
+    def in_table(self, run: Loaded, path: Path, ways: Ways) -> Iterator[Given] | None:
+        asked = ways.columns.get("set_column") or run.training(SetTraining).set_column
+        table = open_table(path, (rows.VECTOR_SET, rows.IN_RUNS, LABEL), (asked,))
+        if rows.is_set_in_each_row(table, asked):
+            return super().in_table(run, path, ways)
+        named = given_sets([path], set_column=asked, label=run.training(SetTraining).label_column)
+        return rows.sets_of_rows(table, asked, named)
+
+    def from_row(self, run: Loaded, row: InputRow, ways: Ways) -> Given:
+        return rows.set_in(row)
 
     def graphs(self, run: Loaded, one: Given) -> GraphSet:
         return set_in_words(one.value) if isinstance(one.value, str) else super().graphs(run, one)

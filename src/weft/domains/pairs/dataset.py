@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import final
 
 from weft.domains.pairs.reading import pairs
+from weft.domains.pairs.reading.formats import by_file_name
 from weft.domains.pairs.reading.pairs import read_pairs
 from weft.domains.pairs.reading.texts import Held, Pair, Pairs, overlap, split_pairs
 from weft.domains.pairs.sample.phrasebook import LANGUAGES, phrasebook
@@ -15,6 +16,7 @@ from weft.errors import ConfigError, listed, nearest
 from weft.files.dataset import Count, Dataset, Reader, held_in
 from weft.files.known_roles import PAIR
 from weft.files.survey import Judgement, Survey
+from weft.files.tables import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,10 @@ class Translations(Reader[PairData]):
 
     sample = "phrasebook"
     roles = PAIR
+    doubtful = False
+
+    def named(self, table: Table) -> Table:
+        return by_file_name(table)
 
     def judge(self, survey: Survey) -> Judgement:
         return pairs.judge(survey)

@@ -21,6 +21,7 @@ from weft.domains.pairs.writing import TextWriter, answer_all, answered
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.exchange import text_files, text_settings
 from weft.files.documents import ENDINGS
+from weft.files.known_roles import SOURCE
 from weft.files.languages import language
 from weft.generate.decode import Decoding
 from weft.inspect.views import LookedAnswer, View
@@ -30,12 +31,13 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.tasks.adopting import Adopted
-from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Gives, Use, only_text, texts_of
 from weft.tasks.codec import Codecs
 from weft.tasks.outgoing import Outgoing
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
+from weft.tasks.table_inputs import InputColumn, learned_columns
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -102,7 +104,16 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("text")
+        return Gives("text", columns=("translation", "score"))
+
+    def columns(self, run: Loaded, use: Use) -> tuple[InputColumn, ...]:
+        return (InputColumn(SOURCE, "source", learned_columns(run, "source")[0]),)
+
+    def names_of_columns(self) -> tuple[str, ...]:
+        return "source", "target"
+
+    def cells(self, prediction: Prediction) -> Sequence[Prediction]:
+        return [{**prediction, "translation": prediction["text"]}]
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Translating, listen: Listen | None) -> list[Answer]:
         texts = texts_of(inputs)

@@ -39,6 +39,7 @@ from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Request
+from weft.tasks.table_inputs import InputRow
 from weft.training.progress import Progress
 
 MISTAKES = 24  # shown in the contact sheet
@@ -123,6 +124,9 @@ class ClassifyImages(LabelTask[PictureData, SeenPictures, PictureLabelTraining])
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         return pictures.opened_pictures(words)
+
+    def from_row(self, run: Loaded, row: InputRow, ways: Ways) -> Given:
+        return pictures.with_scale(super().from_row(run, row, ways), row)
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Predict, listen: Listen | None) -> list[Answer]:
         run, (names, frames) = run.computing(how.precision), pictures.given_pictures(run, inputs, how)

@@ -40,6 +40,7 @@ from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
+from weft.tasks.table_inputs import InputRow
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -115,10 +116,13 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         return recipes.picture_facts(run)
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("vector")
+        return Gives("vector", columns=("vector",))
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         return pictures.opened_pictures(words)
+
+    def from_row(self, run: Loaded, row: InputRow, ways: Ways) -> Given:
+        return pictures.with_scale(super().from_row(run, row, ways), row)
 
     def predict(
         self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing, listen: Listen | None

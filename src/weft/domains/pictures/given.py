@@ -21,15 +21,17 @@ from weft.domains.pictures.encoded.frames import ROOM, Frames, by_shape, frames_
 from weft.domains.pictures.encoded.preparing import prepared, read_prepared
 from weft.domains.pictures.encoded.seen import SeenPictures, codec_for
 from weft.domains.pictures.reading.album import Album, Listed
+from weft.domains.pictures.reading.tables import SCALE, metres_in
 from weft.domains.pictures.reading.trying import find_pictures, read_images
 from weft.domains.pictures.recipe import USUAL
 from weft.domains.pictures.settings import Ground, PictureTraining
 from weft.domains.pictures.views.learned_view import LearnedView, learned_names
 from weft.domains.pictures.views.vision import LookAtPicture, PictureView
-from weft.errors import ConfigError, WeftError
+from weft.errors import ConfigError, WeftError, placed
 from weft.files.pictures.decoding import Decoded
 from weft.files.pictures.formats import ENDINGS
 from weft.files.pictures.locations import MemoryPlace
+from weft.files.tables import as_cell
 from weft.generate.compute import Compute
 from weft.generate.stopping import check_stop
 from weft.inspect.saliency import By, SaliencyView, saliency
@@ -46,6 +48,7 @@ from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.measuring import counted
 from weft.tasks.request import Embedded, Loaded
+from weft.tasks.table_inputs import InputRow
 from weft.training.progress import Progress, read_counter
 
 PICTURE = Asks("picture", "a picture", tuple(sorted(ENDINGS)))
@@ -110,6 +113,17 @@ def opened_pictures(words: Sequence[object]) -> Iterator[Given]:
         else:
             pixels = _array(one).pixels  # refuses what is no picture
             yield Given(one if isinstance(one, np.ndarray) else pixels)
+
+
+def with_scale(one: Given, row: InputRow) -> Given:
+    """The picture that a row of a table names, with its metres per pixel where a column has them."""
+    place = next(iter(SCALE.by_name(row.table.names)), None)
+    if place is None or not isinstance(one.value, Opened):
+        return one
+    with placed(row.where):
+        scale = metres_in(as_cell(row.table.value(row.row, place)).strip())
+    (picture,) = one.value.what.pictures
+    return replace(one, value=Opened(Album((replace(picture, scale=scale),))))
 
 
 def given_pictures(run: Loaded, inputs: Sequence[Given], ground: Ground) -> tuple[list[str], Frames]:

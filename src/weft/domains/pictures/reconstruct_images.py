@@ -44,6 +44,7 @@ from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.recipe import with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
+from weft.tasks.table_inputs import InputRow
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -202,10 +203,13 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         return recipes.picture_facts(run)
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("picture")
+        return Gives("picture", columns=("output", "rmse"))
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         return pictures.opened_pictures(words)
+
+    def from_row(self, run: Loaded, row: InputRow, ways: Ways) -> Given:
+        return pictures.with_scale(super().from_row(run, row, ways), row)
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Filling, listen: Listen | None) -> list[Answer]:
         names, frames = pictures.given_pictures(run, inputs, how)

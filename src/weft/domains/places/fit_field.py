@@ -1,6 +1,7 @@
 """fit-field: learn a picture, or values at places, as a function of coordinates. Coordinates in, values out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import final
 
 from weft.batches.source import Source
@@ -17,13 +18,14 @@ from weft.inspect.views import View
 from weft.modalities.points import PointEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives import Number, Objective
-from weft.tasks.asks import Answer, Asks, Given, Gives, Ways
+from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways
 from weft.tasks.codec import Codecs
 from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.task import LabelTask
 from weft.tasks.parts import End, Parts
 from weft.tasks.request import Draft, Listen, Loaded, Measured, Prediction
+from weft.tasks.table_inputs import InputColumn, InputRow
 from weft.training.progress import Progress
 
 FieldDraft = Draft[PlaceData, EncodedPlaces, PlaceTraining]
@@ -79,7 +81,22 @@ class FitField(LabelTask[PlaceData, EncodedPlaces, PlaceTraining]):
         return recipes.field_facts(run)
 
     def gives(self, run: Loaded) -> Gives:
-        return labelling.gives(labelling.codec_of(run.codecs), fitted.WRITES)
+        label = labelling.codec_of(run.codecs)
+        found = labelling.gives(label, fitted.WRITES)
+        return replace(found, columns=fitted.COLOURS[label.outputs]) if isinstance(label, ColourCodec) else found
+
+    def columns(self, run: Loaded, use: Use) -> tuple[InputColumn, ...]:
+        return fitted.columns(run)
+
+    def from_row(self, run: Loaded, row: InputRow, ways: Ways) -> Given:
+        return fitted.place_in_row(run, row)
+
+    def input_cells(self, run: Loaded, one: Given) -> dict[str, float]:
+        codec = run.codec("place", PlaceCodec)
+        return dict(zip(codec.axes, fitted.place_of_input(codec, one), strict=True))
+
+    def cells(self, prediction: Prediction) -> Sequence[Prediction]:
+        return [fitted.cells(prediction)]
 
     def opened(self, run: Loaded, words: Sequence[object], ways: Ways) -> Iterator[Given]:
         return fitted.opened_places(run, words)

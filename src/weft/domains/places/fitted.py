@@ -15,9 +15,9 @@ from weft.domains.places.codec import ColourCodec, PlaceCodec
 from weft.domains.places.dataset import PlaceData
 from weft.domains.places.rasters import Raster, values_at
 from weft.domains.places.reading.rows import PlaceRows, read_places
+from weft.domains.places.reading.tables import Coordinates, place_role, read_coordinates
 from weft.domains.places.settings import PlaceTraining
 from weft.errors import ConfigError, DataError, WeftError
-from weft.files.tables import is_table
 from weft.inspect.figures import png_of
 from weft.models.stream import Stream
 from weft.objectives.measures.nearest import asked_within, nearest_classes, nearest_numbers, neighbours, psnr
@@ -28,12 +28,14 @@ from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec
 from weft.tasks.request import Loaded, Measured, Prediction
+from weft.tasks.table_inputs import InputColumn, InputRow
 from weft.training.progress import Progress, counter
 
 if TYPE_CHECKING:
     from weft.tasks.task import Task
 
 WRITES = (".png", ".csv", ".tsv")
+COLOURS = {1: ("grey",), 3: ("red", "green", "blue")}  # columns of a table, by the channels of a picture
 
 
 class AskField(labelling.TopLabels):
@@ -93,13 +95,25 @@ def ability(run: Loaded) -> str:
 # Predicted
 
 
+def columns(run: Loaded) -> tuple[InputColumn, ...]:
+    """The columns of a table that coordinates are read from, as training took them."""
+    axes = run.codec("place", PlaceCodec).axes
+    known = run.data.columns[:-1] if len(run.data.columns) == len(axes) + 1 else [None] * len(axes)
+    columns = [InputColumn(place_role(axis), f"{axis}_column", name) for axis, name in zip(axes, known, strict=True)]
+    return tuple(replace(one, known=None) if one.role.means(one.known or "") else one for one in columns)
+
+
+def place_in_row(run: Loaded, row: InputRow) -> Given:
+    """The place in a row of a table."""
+    place = Coordinates(row.table, [one or 0 for one in row.places], run.codec("place", PlaceCodec).axes).of(row.row)
+    return Given(Spot(place), _named(place))
+
+
 def opened_places(run: Loaded, words: Sequence[object]) -> Iterator[Given]:
-    """The places that a user asks for: one by one, or as tables, which need no values; a bad row is named."""
+    """The places that a user asks for, one by one."""
     codec = run.codec("place", PlaceCodec)
     for one in words:
-        if isinstance(one, str) and is_table(one):
-            yield from (Given(Spot(place), _named(place)) for place in _in_table(run, codec, Path(one)))
-        elif isinstance(one, str):
+        if isinstance(one, str):
             yield Given(one, one)
         else:
             place = tuple(codec.place(one))
@@ -153,8 +167,6 @@ def _named(place: Sequence[float]) -> str:
 
 def _in_table(run: Loaded, codec: PlaceCodec, path: Path) -> list[tuple[float, ...]]:
     """The places of a table, which needs no values; a bad row is named."""
-    from weft.domains.places.reading.tables import read_coordinates
-
     training = from_json(run.config["training"], PlaceTraining)
     return [tuple(row) for row in read_coordinates(path, training, codec.axes).tolist()]
 
@@ -175,8 +187,8 @@ def _table(codec: PlaceCodec, places: np.ndarray, found: Sequence[Prediction], s
     """Places with their values, a line each."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=separator, lineterminator="\n")
-    writer.writerow([*codec.axes, *_cells(found[0])])
-    writer.writerows([*map(_short, place), *_cells(one).values()] for place, one in zip(places, found, strict=True))
+    writer.writerow([*codec.axes, *cells(found[0])])
+    writer.writerows([*map(_short, place), *cells(one).values()] for place, one in zip(places, found, strict=True))
     return buffer.getvalue()
 
 
@@ -184,14 +196,16 @@ def _short(value: float) -> str:
     return f"{value:.10g}"
 
 
-def _cells(one: Prediction) -> dict[str, Any]:
+def cells(one: Prediction) -> dict[str, Any]:
     """A prediction as columns."""
+    if "output" in one:
+        return one
     if "colour" in one:
-        names = ("grey",) if len(one["colour"]) == 1 else ("red", "green", "blue")
+        names = COLOURS[len(one["colour"])]
         return dict(zip(names, one["colour"], strict=True))
     if "value" in one:
         return {"value": one["value"]}
-    return {"label": one["label"], "probability": one["probabilities"][one["label"]]}
+    return {name: labelling.cells(one)[name] for name in ("label", "probability")}
 
 
 def in_a_line(prediction: Prediction) -> str:

@@ -14,6 +14,7 @@ from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import LabelTraining
 from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, text_of, text_values
 from weft.domains.texts.views.vectors import LookAtText
+from weft.files.known_roles import TEXT
 from weft.files.labelled import LabelledData
 from weft.inspect.views import View
 from weft.interop import Imported
@@ -24,7 +25,7 @@ from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks.adopting import Adopted, label_codec, label_objective
-from weft.tasks.asks import Answer, Asks, Given, only_text, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Use, only_text, texts_of
 from weft.tasks.codec import Codecs
 from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
@@ -34,6 +35,7 @@ from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured
+from weft.tasks.table_inputs import InputColumn, by_name, learned_columns
 from weft.training.progress import Progress
 
 EXCERPT = 200  # characters of a text in an evaluation
@@ -92,6 +94,9 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return encoders.text_facts(run, "texts")
 
+    def columns(self, run: Loaded, use: Use) -> tuple[InputColumn, ...]:
+        return (InputColumn(TEXT, "text_column", learned_columns(run, "text_column")[0]),)
+
     def predict(
         self, run: Loaded, inputs: Sequence[Given], how: labelling.Labelling, listen: Listen | None
     ) -> list[Answer]:
@@ -109,7 +114,9 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Example]:
         numbers = isinstance(run.codec("label", LabelCodec), NumberCodec)
+        text, label = map(by_name, learned_columns(run, "text_column", "label_column"))
         asked = run.training(LabelTraining)
+        asked = asked.replace(text_column=text or asked.text_column, label_column=label or asked.label_column)
         return read_texts(sources, asked, kind="numbers" if numbers else "classes", learn=False).rows
 
     def measure(

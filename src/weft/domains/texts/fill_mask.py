@@ -90,7 +90,13 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         return {"tokens": f"{text_of(run.codecs).in_words()}; {run.data.amount('train_tokens')} to train on"}
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("ranking")
+        return Gives("ranking", columns=("token", "probability"))
+
+    def cells(self, prediction: Prediction) -> Sequence[Prediction]:
+        """The likeliest token of each blank, and the probability of them together."""
+        best = [one[0] for one in prediction.get("blanks", [prediction["candidates"]])]
+        token, sure = " ".join(one["token"].strip() for one in best), math.prod(one["probability"] for one in best)
+        return [{**prediction, "token": token, "probability": round(sure, 6)}]
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: AskBlanks, listen: Listen | None) -> list[Answer]:
         model, tokenizer = filler(run.computing(how.precision)), text_of(run.codecs).tokenizer

@@ -172,7 +172,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         return str(self.predict(run, [Given("")], self.Predict(max_tokens=SAMPLE), None)[0].values["text"])
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("text", streams=True)
+        return Gives("text", streams=True, columns=("text",))
 
     def rows(self, run: Loaded, inputs: Sequence[Given], how: Continuing) -> list[Prompt]:
         return prompts_of(text_of(run.codecs), texts_of(inputs), how)

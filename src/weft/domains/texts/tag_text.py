@@ -145,7 +145,10 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         return encoders.text_facts(run, "sentences")
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("tags")
+        return Gives("tags", columns=("words", "tags"))
+
+    def cells(self, prediction: Prediction) -> Sequence[Prediction]:
+        return [{**prediction, **{name: " ".join(prediction[name]) for name in ("words", "tags")}}]
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Compute, listen: Listen | None) -> list[Answer]:
         for text in (texts := texts_of(inputs)):

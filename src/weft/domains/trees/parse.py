@@ -114,7 +114,10 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
         return "\n".join(f"{one['source']}\n  -> {one['text']}" for one in measured.more["samples"])
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("tree")
+        return Gives("tree", columns=("tree", "score"))
+
+    def cells(self, prediction: Prediction) -> Sequence[Prediction]:
+        return [{**prediction, "tree": prediction["text"]}]
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Decoding, listen: Listen | None) -> list[Answer]:
         texts = texts_of(inputs)

@@ -110,7 +110,12 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
         return "\n".join(self.shown(one.values) for one in found)
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("ranking")
+        return Gives("ranking", columns=("nearest", "similarity"))
+
+    def cells(self, prediction: Prediction) -> Sequence[Prediction]:
+        near = prediction["nearest"]
+        words, similarity = " ".join(one["word"] for one in near), near[0]["similarity"] if near else None
+        return [{**prediction, "nearest": words, "similarity": similarity}]
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Predict, listen: Listen | None) -> list[Answer]:
         space, found = space_of(run), list[Answer]()

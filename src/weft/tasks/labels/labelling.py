@@ -92,10 +92,10 @@ def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray 
 def gives(codec: LabelCodec, endings: tuple[str, ...] = ()) -> Gives:
     """The kind of answers by labels: one of some, any of some, or a number."""
     if isinstance(codec, SeveralCodec):
-        return Gives("labels", endings=endings)
+        return Gives("labels", endings=endings, columns=("labels",))
     if isinstance(codec, ClassCodec):
-        return Gives("choices", endings=endings)
-    return Gives("number" if isinstance(codec, NumberCodec) else "numbers", endings=endings)
+        return Gives("choices", endings=endings, columns=("label", "probability"))
+    return Gives("number" if isinstance(codec, NumberCodec) else "numbers", endings=endings, columns=("value",))
 
 
 def predictions(
@@ -117,6 +117,14 @@ def chosen(codec: LabelCodec, values: Tensor, choices: Sequence[str]) -> tuple[C
     names = tuple(dict.fromkeys(choices))
     numbers = [codec.names.index(name) for name in names]
     return ClassCodec(ClassCodec.Config(names=names)), values[:, numbers]
+
+
+def cells(prediction: Prediction) -> Prediction:
+    """A prediction as a row of a table: the label with its probability, all labels, or the value."""
+    if "labels" in prediction:
+        return {**prediction, "labels": ", ".join(prediction["labels"])}
+    label = prediction.get("label")
+    return prediction if label is None else {**prediction, "probability": prediction["probabilities"][label]}
 
 
 def in_a_line(prediction: Prediction) -> str:

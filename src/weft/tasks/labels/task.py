@@ -1,6 +1,6 @@
 """LabelTask: what all tasks do alike that give their inputs a label, a class or a number. Knows no domain."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from torch import Tensor
@@ -48,6 +48,10 @@ class LabelTask(Task[D, E, S]):
     def gives(self, run: Loaded) -> Gives:
         """One of some labels, any of some, or a number."""
         return labelling.gives(run.codec("label", LabelCodec))
+
+    def cells(self, prediction: Prediction) -> Sequence[Prediction]:
+        """The label with its probability, or the value."""
+        return [labelling.cells(prediction)]
 
     def shown(self, prediction: Prediction) -> str:
         """The label, how sure it is, and the input, in a line."""

@@ -1,6 +1,7 @@
 """classify-series: learn labels of time series. Series with classes or numbers in, a model that labels new ones out."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import final
 
 import numpy as np
@@ -11,12 +12,14 @@ from weft.core import Attention, Block, Mlp, Pooled, Trunk
 from weft.core.heads import summary
 from weft.errors import DataError
 from weft.files.bad_rows import BadRows
+from weft.files.known_roles import LABEL, TEXT
+from weft.files.tables import as_cell, open_table
 from weft.generate.compute import Compute
 from weft.inspect.reading import ReadingView
 from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
 from weft.position import Rotary
-from weft.tasks.asks import Answer, Asks, Given, only_text, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Ways, only_text, texts_of
 from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
@@ -26,6 +29,7 @@ from weft.tasks.labels.task import LabelTask
 from weft.tasks.parts import End, Parts
 from weft.tasks.recipe import OF_A_TRUNK, Recipe, sized, with_model_settings, with_own_numbers
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured
+from weft.tasks.table_inputs import InputRow, InputTable
 from weft.training.progress import Progress
 from weft_series.cards import CLASSIFY_SERIES, PRESETS, SeriesTraining
 from weft_series.reading import Series, SeriesData, numbers_in, read_series
@@ -79,6 +83,12 @@ class ClassifySeries(LabelTask[SeriesData, EncodedSeries, SeriesTraining]):
     def source(self, encoded: EncodedSeries, codecs: Codecs, model: Model.Config, training: SeriesTraining) -> Source:
         return encoded.source(seed=training.seed)
 
+    def in_table(self, run: Loaded, path: Path, ways: Ways) -> Iterator[Given] | None:
+        table = open_table(path, [LABEL, TEXT])
+        if TEXT.by_name(table.names):
+            return super().in_table(run, path, ways)
+        return InputTable(table, (), ()).inputs(_series_in)
+
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Labelling, listen: Listen | None) -> list[Answer]:
         texts, label = texts_of(inputs), run.codec("label", LabelCodec)
         values = _computed(run, map(numbers_in, texts), run.computing(how.precision).stream)
@@ -107,6 +117,15 @@ class ClassifySeries(LabelTask[SeriesData, EncodedSeries, SeriesTraining]):
         raw = SeriesBatch.of(run.codec("series", SeriesCodec).encode([series]))
         answer = labelling.answer(run.codec("label", LabelCodec), _computed(run, [series], run.stream))
         return ReadingView(run.stream, raw, named, text, answer=answer)
+
+
+def _series_in(row: InputRow) -> Given:
+    """The series in a row of a table as training reads it: all numbers but the label."""
+    label = LABEL.by_name(row.table.names)[:1]
+    cells = [as_cell(row.table.value(row.row, i)) for i in range(len(row.table.columns)) if i not in label]
+    text = ", ".join(cells).rstrip(", ")
+    numbers_in(text, row.where)  # refuses what is no series
+    return Given(text, text)
 
 
 @torch.inference_mode()

@@ -146,3 +146,14 @@ def _distinct(places: list[PictureLocation]) -> list[PictureLocation]:
         return places
     known = {str(one.path.resolve()) if isinstance(one, FilePlace) else one.where: one for one in reversed(places)}
     return list(reversed(known.values()))
+
+
+def picture_beside(name: str, table: Path, where: str, shelves: Shelves | None = None) -> Path:
+    """The file of a picture that a row of a table names: in the table's folder, else in those that stand in it."""
+    try:
+        place = (shelves or Shelves(())).find(name, table)
+    except DataError as error:
+        fix = error.fix or "put the picture beside the table, or write its path into the row"
+        raise DataError(error.problem, where=f"{where}: {shown(name)}", fix=fix) from None
+    assert isinstance(place, FilePlace)  # no archive was named
+    return place.path

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from weft.domains.captions.reading.lookup import Shelves
+from weft.domains.captions.reading.lookup import Shelves, picture_beside
 from weft.domains.captions.reading.rows import Row, named_picture, text_fault, tidy
 from weft.errors import DataError
 from weft.files.columns import listed, plain
@@ -30,7 +30,6 @@ from weft.files.known_roles import (  # fmt: skip
     QUESTION,
     SURE_QUESTION_NAMES,
 )
-from weft.files.pictures.locations import FilePlace
 from weft.files.pictures.regions import Question
 from weft.files.roles import Role, asked_column
 from weft.files.survey import NO, Judgement
@@ -150,17 +149,7 @@ def questions_in(path: Path, question: str | None = None) -> Iterator[tuple[str,
         name = named_picture(table.text(item, columns.picture), where)
         text = question if columns.question is None else table.text(item, columns.question)
         asked = _one(tidy([text or ""]), "question", where)
-        yield _path_of(name, path, shelves, where), asked[0]
-
-
-def _path_of(name: str, table: Path, shelves: Shelves, where: str) -> str:
-    try:
-        place = shelves.find(name, table)
-    except DataError as error:
-        fix = error.fix or 'put the picture beside the table, or give the row itself: {"picture": "…", "question": "…"}'
-        raise DataError(error.problem, where=f"{where}: {shown(name)}", fix=fix) from None
-    assert isinstance(place, FilePlace)  # no archive was named
-    return str(place.path)
+        yield str(picture_beside(name, path, where, shelves)), asked[0]
 
 
 def _columns(table: Table, asked: Asked) -> Columns:

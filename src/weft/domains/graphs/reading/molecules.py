@@ -33,25 +33,30 @@ def is_molecules(path: Path) -> bool:
 
 def read_molecules(path: Path, label: LabelColumn) -> GraphSet:
     """The molecules of a table."""
-    try:
-        from rdkit import Chem, rdBase
-    except ImportError:
-        raise WeftError("molecules as SMILES are read by RDKit, which is not installed", where=shown(path),
-                        fix="pip install rdkit") from None  # fmt: skip
     rows = read_rows(path, ALSO)
     texts = rows.column(SMILES) or []
     others = {name: cells for name, cells in rows.columns.items() if plain(name) not in SMILES}
     chosen = label_column(others, label, shown(path))
     labels = others[chosen] if chosen is not None else [""] * len(texts)
-    graphs = []
-    with rdBase.BlockLogs():  # what is wrong with a molecule is said below, with its line
-        for place, (text, own) in enumerate(zip(texts, labels, strict=True)):
-            molecule = Chem.MolFromSmiles(text)
-            if molecule is None or not text:
-                problem = _problem(Chem, text)
-                raise DataError(problem, where=rows.where(place), fix="correct it, or delete the row")
-            graphs.append(_graph(molecule, text, "" if own.casefold() in ABSENT else own))
+    graphs = [
+        molecule(text, rows.where(place), "" if own.casefold() in ABSENT else own)
+        for place, (text, own) in enumerate(zip(texts, labels, strict=True))
+    ]
     return GraphSet(graphs=graphs, kinds=PROPERTIES)
+
+
+def molecule(text: str, where: str, label: str = "") -> Graph:
+    """The molecule that a text of SMILES stands for."""
+    try:
+        from rdkit import Chem, rdBase
+    except ImportError:
+        raise WeftError("molecules as SMILES are read by RDKit, which is not installed", where=where,
+                        fix="pip install rdkit") from None  # fmt: skip
+    with rdBase.BlockLogs():  # what is wrong with a molecule is said below, with its line
+        found = Chem.MolFromSmiles(text)
+        if found is None or not text:
+            raise DataError(_problem(Chem, text), where=where, fix="correct it, or delete the row")
+    return _graph(found, text, label)
 
 
 def _problem(chem: Any, text: str) -> str:

@@ -51,9 +51,7 @@ def _table(path: Path, source: str | None, target: str | None) -> Reading[Row]:
         return Reading((path, path), table.faults())
     if table.separator is None:
         return _fields(table, source, target)
-    if not table.header:
-        stem = path.name.lower().removesuffix(".gz").rpartition(".")[0]
-        table = table.renamed(languages_of_file(stem, len(table.columns)))
+    table = by_file_name(table)
     (a, b), _ = table.choose(PAIR, (source, target), fix="")
     names, name = table.names, shown(path)
     notes = []
@@ -63,6 +61,14 @@ def _table(path: Path, source: str | None, target: str | None) -> Reading[Row]:
         known = table.known + ", the file's name gives the languages" * bool(names[0] and not table.header)
         notes.append(f"{name}: {known}; columns {a + 1} and {b + 1} of {len(names)} are taken")
     return _columns(table, a, b, tuple(notes))
+
+
+def by_file_name(table: Table) -> Table:
+    """A table without a header, with the names of the languages that the file's name has (corpus.en-fr.tsv)."""
+    if table.header or table.separator is None:
+        return table
+    stem = table.path.name.lower().removesuffix(".gz").rpartition(".")[0]
+    return table.renamed(languages_of_file(stem, len(table.columns)))
 
 
 def _columns(table: Table, a: int, b: int, notes: tuple[str, ...]) -> Reading[Row]:

@@ -78,11 +78,12 @@ def _entry(folder: Path, cells: list[str], count: int, places: tuple[int, int | 
     if places[1] is not None and not label:
         raise DataError("the label is blank")
     return PictureEntry(
-        shown(name), FilePlace(folder / name), None if places[1] is None else shown(label), _metres(scale)
+        shown(name), FilePlace(folder / name), None if places[1] is None else shown(label), metres_in(scale)
     )
 
 
-def _metres(text: str) -> float:
+def metres_in(text: str) -> float:
+    """Metres per pixel in a cell; NaN where it is blank."""
     if not text:
         return math.nan
     try:

@@ -42,7 +42,7 @@ class _Row(NamedTuple):
 
 
 @dataclass
-class _Coordinates:
+class Coordinates:
     """The coordinates in a row of a table; `dates` is set where one is a date."""
 
     table: Table
@@ -85,7 +85,7 @@ def read_tables(paths: Sequence[Path], asked: PlaceTraining, *, strict: bool) ->
         if asked.plane_columns is None and asked.time_column is None and _named_time(table, names):
             roles, names, axes = (*roles[:-1], TIME, roles[-1]), (*names[:-1], None, names[-1]), (*GLOBE, "time")
         places = table.choose(roles, names, fix=SAY, strict=strict).places
-        columns, found = tuple(map(table.title, places)), _Coordinates(table, places, axes)
+        columns, found = tuple(map(table.title, places)), Coordinates(table, places, axes)
         note = f"{shown(path)}: {', '.join(columns[:-1])} are the place, {columns[-1]} is the value"
         gathered.take(Reading((path,), table.each(found.with_value), columns, (note,)))
         dates = dates or found.dates
@@ -95,8 +95,7 @@ def read_tables(paths: Sequence[Path], asked: PlaceTraining, *, strict: bool) ->
 def read_coordinates(path: Path, asked: PlaceTraining, axes: tuple[str, ...]) -> np.ndarray:
     """(N, A) the places of a table to predict at; columns may have other names than in the training data."""
     roles, names, _ = _roles(asked)
-    wanted = {"lat": LAT, "lon": LON, "time": TIME}
-    chosen = tuple(wanted.get(axis) or known_as(axis, (axis,)) for axis in axes)
+    chosen = tuple(map(place_role, axes))
     known = {role.name: name for role, name in zip(roles, names, strict=True)}
     given = tuple(known.get(role.name) for role in chosen)
     table = open_table(path, chosen, given, objects=OBJECT)
@@ -104,8 +103,13 @@ def read_coordinates(path: Path, asked: PlaceTraining, axes: tuple[str, ...]) ->
         raise DataError("no rows", where=shown(path), fix=f"give a table with the columns {', '.join(axes)}")
     fix = f"name the columns {', '.join(axes)} in the first line"
     places = table.choose(chosen, given, fix=fix, strict=False).places
-    found = list(raising(table.each(_Coordinates(table, places, axes).of)))
+    found = list(raising(table.each(Coordinates(table, places, axes).of)))
     return np.array(found, np.float64).reshape(-1, len(axes))
+
+
+def place_role(axis: str) -> Role:
+    """What the column of an axis is for."""
+    return {"lat": LAT, "lon": LON, "time": TIME}.get(axis) or known_as(axis, (axis,))
 
 
 def _roles(asked: PlaceTraining) -> tuple[tuple[Role, ...], tuple[str | None, ...], tuple[str, ...]]:

@@ -44,7 +44,13 @@ def read_table(path: Path, asked: tuple[str | None, str | None], strict: bool) -
     table = open_table(path, LABELLED, asked, objects=OBJECT)
     if not table.columns:
         return Reading((path,), table.faults())
-    (text, label), _ = table.choose(LABELLED, asked, fix=SAY if strict else HEADER, strict=strict)
+    (text, label), how = table.choose(LABELLED, asked, fix=SAY if strict else HEADER, strict=strict)
+    for role, name, found in zip(LABELLED, asked, how, strict=True):
+        if name is not None and any(table.names) and found == "by what it holds":  # it names none of these columns
+            named = ", ".join(repr(table.title(place)) for place in range(len(table.columns)))
+            problem = f"no column {shown(name)!r}, from which the run learned; its columns: {named}"
+            fix = f"say which column holds the {role.name}: --set {role.name}_column=…"
+            raise DataError(problem, where=table.where(table.line), fix=fix)
     titles = table.title(text), table.title(label)
     return Reading((path,), table.each(_row(table, text, label)), titles, (_taken(table, text, label),))
 
