@@ -1,10 +1,12 @@
 """The laws of asking, over every task: values open nothing, a bad input costs only itself, work can be stopped.
 
-No string is ever the name of a file: what is given as a value is refused, or read as it is.
+No string is ever the name of a file: what is given as a value is refused, or read as it is. A table of inputs is
+answered as the inputs alone are, in each of its formats, and keeps its columns.
 """
 
 import io
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.tables import read_cells, write_table
 from helpers.trials import DATA, EVERY, PIXELS, train
 from PIL import Image
 
@@ -21,6 +24,8 @@ import weft
 from weft.config import field_types
 from weft.domains.registry import all_cards
 from weft.errors import ConfigError, WeftError
+from weft.files.table_writing import ENDINGS as TABLES
+from weft.runs.answer_table import Answered
 from weft.runs.asking import ask, checked, embedded, given, look
 from weft.tasks.asks import Answer, Content, Given, Questioned, Spot, Value, Ways
 
@@ -210,3 +215,95 @@ def test_every_setting_about_files_is_known_as_one() -> None:
                 )
             }
             assert told <= set(getattr(kind, "names_files", ())), kind
+
+
+# Tables
+
+
+def columns_of(run: weft.Run, folder: Path) -> dict[str, Any]:
+    """The input of the run's trial as the columns of a row; files that it names are put into a folder."""
+    name, trial = run.task.name, EVERY[run.task.name]
+    if isinstance(trial.input, str) and Path(trial.input).is_file():
+        (folder / Path(trial.input).name).write_bytes(Path(trial.input).read_bytes())
+        return {"file": Path(trial.input).name}
+    if isinstance(trial.input, str):
+        places = dict(zip(("lat", "lon"), trial.input.split(","), strict=True)) if name == "fit-field" else {}
+        return places or {{"translate": "source", "sets": "set"}.get(name, "text"): trial.input}
+    (folder / "a.png").write_bytes(PICTURE.data)
+    asked = {"question": trial.input["question"]} if isinstance(trial.input, dict) else {}
+    return {"picture": "a.png", **asked}
+
+
+def alone(run: weft.Run, row: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
+    """What is answered to the input of a row that stands in no table."""
+    named = {"picture": str(folder / "a.png"), "question": row.get("question")}
+    inputs = EVERY[run.task.name].input if "picture" not in row else named if "question" in row else named["picture"]
+    return run.predict([inputs], **settings_of(run))
+
+
+@pytest.mark.parametrize("ending", TABLES)
+def test_a_table_is_answered_as_its_inputs_alone_and_keeps_its_columns(
+    run: weft.Run, ending: str, tmp_path: Path
+) -> None:
+    row = columns_of(run, tmp_path)
+    known = {"id": "007", **row, "note": 'a, "b"'}
+    write_table(tmp_path / f"in{ending}", list(known), [list(known.values())] * 2)
+    found = Answered(run, [tmp_path / f"in{ending}"], settings_of(run))
+    found.write(tmp_path / f"out{ending}", lambda one: None)
+    names, rows = read_cells(tmp_path / f"out{ending}")
+    said = [cells for one in alone(run, row, tmp_path) for cells in run.task.cells(one)]
+    adds = run.task.gives(run.loaded).columns
+    assert not found.failed and adds and names[: len(known)] == list(known)
+    assert [name.removeprefix("predicted_") for name in names[len(known) :]] == list(adds)
+    assert len(rows) == 2 * len(said)
+    for cells, expected in zip(rows, said * 2, strict=True):
+        assert cells[: len(known)] == [str(one) for one in known.values()]
+        for name, cell in zip(adds, cells[len(known) :], strict=True):
+            same(cell, expected.get(name), name, spaces=ending == ".tsv")
+
+
+def same(cell: Any, expected: Any, name: str, *, spaces: bool) -> None:
+    """Compare a cell as it is read again with what was answered, of whose tabs and newlines a format made `spaces`."""
+    if isinstance(expected, float):
+        assert float(cell) == pytest.approx(expected, abs=1e-4), name
+    elif isinstance(expected, str) and name != "output":
+        assert cell == (re.sub(r"[\t\r\n]+", " ", expected) if spaces else expected), name
+    else:
+        assert (cell in ("", None)) == (expected is None), name
+
+
+def test_a_bad_row_costs_itself_and_stays_in_the_table(run: weft.Run, tmp_path: Path) -> None:
+    row = columns_of(run, tmp_path)
+    write_table(
+        tmp_path / "in.csv", [*row, "note"], [[*row.values(), "x"], [*[""] * len(row), "y"], [*row.values(), "z"]]
+    )
+    found = Answered(run, [tmp_path / "in.csv"], settings_of(run))
+    found.write(tmp_path / "out.csv", lambda one: None)
+    names, rows = read_cells(tmp_path / "out.csv")
+    notes = [cells[names.index("note")] for cells in rows]
+    assert list(dict.fromkeys(notes)) == ["x", "y", "z"] and notes.count("y") == 1
+    assert set(rows[notes.index("y")][len(row) + 1 :]) == {""} != set(rows[0][len(row) + 1 :])
+    ((name, error),) = found.failed
+    assert "in.csv, line 3" in str(error)
+
+
+def test_in_python_a_path_is_a_table_and_each_answer_has_its_row(run: weft.Run, tmp_path: Path) -> None:
+    row = columns_of(run, tmp_path)
+    write_table(tmp_path / "in.tsv", [*row, "note"], [[*row.values(), "x"]])
+    found = run.predict(tmp_path / "in.tsv", **settings_of(run))
+    assert [one["row"] for one in found] == [{**row, "note": "x"}] * len(found) and found
+    known = alone(run, row, tmp_path)
+    assert [set(one) - {"row", "where"} for one in found] == [set(one) for one in known]
+
+
+TRAINED_ON_TABLES = ("classify-text", "translate", "fit-field", "sets", "classify-series")
+
+
+def test_the_table_that_was_trained_on_is_answered_row_by_row(run: weft.Run, tmp_path: Path) -> None:
+    trial = EVERY[run.task.name]
+    if run.task.name not in TRAINED_ON_TABLES:
+        return
+    whole = (DATA / trial.files[0]).read_text().splitlines()
+    (tmp_path / trial.files[0]).write_text("\n".join(whole[:6]) + "\n")
+    found = run.predict(tmp_path / trial.files[0], **settings_of(run))
+    assert len(found) in (5, 6) and all("row" in one for one in found)

@@ -148,6 +148,11 @@ def test_files_to_predict_need_no_column_of_labels(tmp_path: Path):
     (found,) = run.predict([str(edges), str(nodes)])
     nodes.write_text("id,height\n" + "".join(f"p{i},{i / 3}\n" for i in range(24)))
     assert run.predict([str(edges), str(nodes)]) == [found]
+    out = tmp_path / "answers.csv"
+    assert command(["predict", str(run.folder), str(edges), str(nodes), "--output", str(out)]) == 0
+    rows = list(csv.DictReader(out.open()))
+    assert list(rows[0]) == ["id", "height", "node", "label", "probability"] and len(rows) == 24
+    assert [(row["id"], row["label"]) for row in rows] == [(one["node"], one["label"]) for one in found["nodes"]]
     with pytest.raises(DataError, match="there is no column 'side' of labels"):
         run.evaluate([str(edges), str(nodes)])
 
@@ -195,6 +200,12 @@ def test_sets_in_lines_arrays_and_tables_are_the_same_sets(tmp_path: Path):
         run = weft.train(tmp_path / name, task="sets", model="deepsets", out=tmp_path / f"run-{name}", **FEW)
         found.append([one["probabilities"] for one in run.predict(str(tmp_path / "sets.jsonl"))])
     assert found[0] == found[1] == found[2] and len(found[0]) == 24
+    out = tmp_path / "answers.csv"
+    assert command(["predict", str(run.folder), str(tmp_path / "sets.csv"), "--output", str(out)]) == 0
+    answered = list(csv.DictReader(out.open()))
+    assert [f"{row['set']},{row['x']},{row['y']},{row['label']}" for row in answered] == rows
+    said = {row["set"]: float(row["probability"]) for row in answered}
+    assert list(said.values()) == [max(one.values()) for one in found[0]] and "predicted_label" in answered[0]
 
 
 @pytest.mark.slow

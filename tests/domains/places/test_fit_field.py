@@ -82,7 +82,8 @@ def test_a_table_of_places_is_answered_row_by_row(globe: weft.Run, tmp_path: Pat
     asked.write_text("name,latitude,longitude\na,80,0\nb,-80,0\nc,0,0\n")
     assert command(["predict", str(globe.folder), "--input", str(asked), "--output", str(answered)]) == 0
     rows = list(csv.DictReader(answered.open()))
-    assert [row["lat"] for row in rows] == ["80", "-80", "0"] and list(rows[0]) == ["lat", "lon", "value"]
+    assert [row["latitude"] for row in rows] == ["80", "-80", "0"]
+    assert list(rows[0]) == ["name", "latitude", "longitude", "value"] and [row["name"] for row in rows] == list("abc")
     assert float(rows[0]["value"]) > 500 and float(rows[1]["value"]) < -500
     one = globe.predict({"lat": 80, "lon": 0}) + globe.predict([np.array([80, 0])]) + globe.predict("80, 0")
     assert {round(found["value"], 3) for found in one} == {round(float(rows[0]["value"]), 3)}
