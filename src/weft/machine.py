@@ -1,4 +1,5 @@
-"""Faults of machines that would end a process: matrix tiles that are not there, a user without a home folder.
+"""Faults of machines that would end a process: matrix tiles that are not there, a user without a home folder, and
+too little memory.
 
 Libraries are told by environment variables, before they are imported. Imports nothing heavy.
 """
@@ -69,3 +70,18 @@ def _private_folder() -> Path:
     fresh = tempfile.mkdtemp(prefix="weft-")
     atexit.register(shutil.rmtree, fresh, ignore_errors=True)
     return Path(fresh)
+
+
+def memory(limits: Path = Path("/sys/fs/cgroup/memory.max")) -> float:
+    """Bytes of memory that a process may use: the machine's, or less where a container or `ulimit -v` says so."""
+    found = [float("inf")]
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        found.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
+    with contextlib.suppress(ValueError, OSError):
+        found.append(float(limits.read_text()))
+    with contextlib.suppress(ImportError):
+        import resource
+
+        asked = resource.getrlimit(resource.RLIMIT_AS)[0]
+        found += [] if asked == resource.RLIM_INFINITY else [float(asked)]
+    return min(found)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from campaigns import families, flips, hostile, kills, model_types, mutants, saves, subjects
+from campaigns import families, flips, hostile, kills, lying, model_types, mutants, saves, subjects
 from campaigns.tally import Tally, table, write_between
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -16,6 +16,7 @@ CAMPAIGNS: dict[str, Callable[[Path, int], Tally]] = {
     "flips": lambda place, count: flips.flips(count or 2000, place),
     "mutants": lambda place, count: mutants.mutants(subjects.every(place / "runs"), count or 5000, place, tell=print),
     "hostile-folders": lambda place, count: hostile.hostile(place / "hostile"),
+    "lying-files": lambda place, count: lying.lying(place / "lying"),
     "model-types": lambda place, count: model_types.model_types(place / "types"),
 }
 FAMILIES = "families"  # its table is of another kind, and stands on another page

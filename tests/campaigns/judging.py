@@ -28,9 +28,11 @@ WORKS = "works"
 Verdict = str  # WORKS, "refused", or what was wrong
 
 
-def judged(use: Callable[[], Any], names: Collection[str], place: Path) -> Verdict:
+def judged(
+    use: Callable[[], Any], names: Collection[str], place: Path, *, seconds: float = SECONDS, memory: int = MEMORY
+) -> Verdict:
     """How the use of a folder ended; a refusal must name one of these files. The child works in the folder `place`."""
-    told, ending = _in_child(use, place)
+    told, ending = _in_child(use, place, seconds, memory)
     if told is None:
         return ending
     kind, text = told["kind"], told["text"]
@@ -45,13 +47,13 @@ def judged(use: Callable[[], Any], names: Collection[str], place: Path) -> Verdi
     return "refused"
 
 
-def _in_child(use: Callable[[], Any], place: Path) -> tuple[dict[str, str] | None, str]:
+def _in_child(use: Callable[[], Any], place: Path, seconds: float, memory: int) -> tuple[dict[str, str] | None, str]:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
         os.chdir(place)
-        _use(use, writing)
+        _use(use, writing, memory)
     os.close(writing)
     try:
         found, begun = b"", time.monotonic()
@@ -61,7 +63,7 @@ def _in_child(use: Callable[[], Any], place: Path) -> tuple[dict[str, str] | Non
                 if not part:
                     break
                 found += part
-            elif _computed(child) > SECONDS or time.monotonic() - begun > PATIENCE:
+            elif _computed(child) > seconds or time.monotonic() - begun > PATIENCE:
                 os.kill(child, signal.SIGKILL)
                 return None, f"hangs: no end after {_computed(child):.0f} seconds of computing"
     finally:
@@ -76,12 +78,12 @@ def _computed(child: int) -> float:
     return sum(map(int, behind_name[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
-def _use(use: Callable[[], Any], writing: int) -> None:
+def _use(use: Callable[[], Any], writing: int, memory: int) -> None:
     """Never returns."""
     gc.disable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = pages * resource.getpagesize() + MEMORY
+    limit = pages * resource.getpagesize() + memory
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

@@ -12,6 +12,7 @@ from campaigns import hostile as folders
 from campaigns.flips import flips
 from campaigns.hostile import hostile
 from campaigns.kills import kills
+from campaigns.lying import lying
 from campaigns.model_types import model_types
 from campaigns.mutants import mutants
 from campaigns.saves import disk_faults
@@ -73,6 +74,17 @@ def test_a_weight_that_is_read_wrongly_is_noticed(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(families, "read_folder", careless)
     found = families.families(tmp_path, every=60)
     assert all(any("values differ by" in problem for problem in result.problems) for result in found.values())
+
+
+def test_a_sample_of_lying_files_is_refused_by_name(tmp_path: Path) -> None:
+    found = lying(tmp_path, every=16)
+    assert found.total >= 8 and len(found.tried) >= 7 and found.problems == []
+
+
+@pytest.mark.slow
+def test_lying_files_are_refused_by_name(tmp_path: Path) -> None:
+    found = lying(tmp_path)
+    assert found.total >= 150 and found.problems == []
 
 
 @pytest.mark.slow

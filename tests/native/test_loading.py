@@ -1,5 +1,6 @@
 """The library is found, built where it is missing, and refused where it is not what it should be."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -40,14 +41,14 @@ def test_a_compiler_that_fails_is_quoted(fresh: Path, monkeypatch: pytest.Monkey
     bad.write_text("#!/bin/sh\necho 'error: no room' >&2\nexit 1\n")
     bad.chmod(0o755)
     monkeypatch.setenv("CC", str(bad))
-    assert build.build(fresh / "native" / "kernels.so") == "the compiler refused: error: no room"
+    assert build.build(fresh / "native") == "the compiler refused: error: no room"
     assert list((fresh / "native").iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_written_is_no_fault(fresh: Path, monkeypatch: pytest.MonkeyPatch):
     (fresh / "native").write_text("a file where the folder should be")
     monkeypatch.setattr(build, "compiler", lambda: "cc")
-    assert "cannot be written" in (build.build(fresh / "native" / "kernels.so") or "")
+    assert "cannot be written" in str(build.build(fresh / "native"))
 
 
 def test_native_code_can_be_left_out(fresh: Path, monkeypatch: pytest.MonkeyPatch):
@@ -60,6 +61,46 @@ def test_a_file_that_is_no_library_is_named(fresh: Path):
     file = fresh / "_kernels.so"
     file.write_bytes(b"not a library")
     assert "_kernels.so cannot be loaded" in str(door._loaded(file))
+
+
+@pytest.fixture
+def quick(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A compiler that copies the library of this machine, and a package folder without one."""
+    known = door.library()
+    if known is None:
+        pytest.skip("there is no C compiler")
+    monkeypatch.setattr(build, "compiled", lambda command, made: shutil.copyfile(known.path, made) and None)
+    monkeypatch.setattr(door, "__file__", str(fresh / "loading.py"))
+    return fresh / "native"
+
+
+def test_a_library_is_kept_and_one_that_was_torn_is_built_anew(quick: Path):
+    found = door.library()
+    assert found is not None and found.path.parent == quick and build.kept(quick) == found.path
+    assert found.path.stat().st_mode & 0o077 == 0
+    whole = found.path.read_bytes()
+    for torn in (whole[:-1], whole[: len(whole) // 2], b"", whole[:-1] + b"\1"):
+        found.path.unlink()  # the loaded one stays mapped
+        found.path.write_bytes(torn)
+        assert build.kept(quick) is None and not found.path.exists()
+        again = door.library()
+        assert again is not None and again.path.read_bytes() == whole
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
+def test_a_library_that_others_could_have_planted_is_never_loaded(quick: Path, monkeypatch: pytest.MonkeyPatch):
+    planted = door.library()
+    assert planted is not None
+    planted.path.chmod(0o722)
+    assert build.kept(quick) is None and not planted.path.exists()
+    opened: list[Path] = []
+    monkeypatch.setattr(door, "_loaded", lambda path: opened.append(path) or "not loaded")
+    quick.chmod(0o777)
+    assert "not loaded" in door.state() and opened[0].parent != quick and not opened[0].exists()
+    quick.chmod(0o700)
+    monkeypatch.setattr(os, "geteuid", lambda: 12345)  # the folder is somebody else's
+    assert "not loaded" in door.state() and opened[1].parent != quick
+    monkeypatch.undo()
 
 
 def test_where_there_is_a_compiler_there_is_a_library():

@@ -20,6 +20,7 @@ from weft.storage import store
 
 WORDS: dict[str, Any] = {"task": str, "model": str, "preset": str, "out": str, "minutes": float, "steps": int,
                          "epochs": float, "from": str, "valid": str, "seed": int, "precision": str}  # fmt: skip
+LARGEST = 2**20  # bytes
 RENAMED = {"from": "from_"}  # a word of Python's
 SETTINGS = ("seed", "precision")  # words that are settings in Python
 
@@ -32,9 +33,17 @@ def with_file(
         return dict(words), dict(settings)
     where = store.shown(path)
     try:
-        given = tomllib.loads(store.read_file(path).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        given = tomllib.loads(store.read_file(path, limit=LARGEST).decode("utf-8"))
+        return _read(given, where, words, settings)
+    except RecursionError:
+        raise ConfigError("lists or tables inside one another without end", where=where) from None
+    except ValueError as error:  # of TOML, of UTF-8, and of numbers with thousands of digits
         raise ConfigError(f"not a TOML file: {error}", where=where) from None
+
+
+def _read(
+    given: dict[str, Any], where: str, words: Mapping[str, Any], settings: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     table = given.pop("set", {})
     if not isinstance(table, dict):
         raise ConfigError(

@@ -9,9 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
-from weft.config import Part, at_least
+from weft.config import Part, at_least, part_name
 from weft.core import native_training
 from weft.core.linear import Out
+from weft.errors import ConfigError
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "quick", "relu_squared", "silu", "sine", "tanh"]
 
@@ -91,6 +92,13 @@ class Transform(Part, nn.Module):
         raise NotImplementedError
 
 
+def check_hidden(config: Transform.Config, hidden: int, arithmetic: str) -> None:
+    """Refuse a hidden width below 1, with the arithmetic that gave it."""
+    if hidden < 1:
+        problem = f"a hidden width of {arithmetic} = {hidden}; it must be at least 1"
+        raise ConfigError(problem, where=f"{part_name(type(config))}.ratio", fix="use a larger ratio, as 4")
+
+
 class Layer(Transform):
     """act(omega (W x + b)): one layer of a perceptron. With sines, a layer of SIREN (Sitzmann et al., 2020)."""
 
@@ -147,6 +155,7 @@ class Mlp(Transform):
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         hidden = config.hidden or round(config.ratio * dim)
+        check_hidden(config, hidden, f"ratio {config.ratio:g} x {dim}")
         self.up = nn.Linear(dim, hidden, bias=config.offsets)
         self.down = Out(hidden, dim, bias=config.offsets)
         self.act = ACTIVATIONS[config.activation]
@@ -173,6 +182,7 @@ class Gated(Transform):
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         hidden = config.hidden or 8 * -(-round(config.ratio * dim * 2 / 3) // 8)
+        check_hidden(config, hidden, f"2/3 x ratio {config.ratio:g} x {dim}")
         self.up = nn.Linear(dim, 2 * hidden, bias=config.offsets)  # gate and value in one product
         self.down = Out(hidden, dim, bias=config.offsets)
         self.act = ACTIVATIONS[config.activation]

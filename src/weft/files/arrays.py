@@ -13,9 +13,11 @@ import numpy as np
 
 from weft.errors import DataError
 from weft.files.decoding import opened, shown
+from weft.files.unpacking import check_members
 
 ONLY = "x"  # the name of the array in a .npy file, which has none
 LARGEST = 16 * 2**30  # bytes of one array
+PLAIN = "if it is what it should be, save it with numpy.savez, which does not pack"
 OBJECTS = "save plain numbers or texts, as in x.astype('uint8')"
 
 
@@ -32,6 +34,7 @@ def headers(path: Path) -> dict[str, Header]:
         with _damage(path), opened(path) as file:
             return {ONLY: _header(file, os.fstat(file.fileno()).st_size, shown(path))}
     with _damage(path), opened(path) as file, zipfile.ZipFile(file) as archive:
+        check_members(archive, os.fstat(file.fileno()).st_size, where=shown(path), fix=PLAIN)
         found = {}
         for info in archive.infolist():
             name = info.filename.removesuffix(".npy")

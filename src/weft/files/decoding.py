@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 from weft.errors import ConfigError, DataError
 from weft.files import foreign
+from weft.files.unpacking import unpacked
 
 HEAD = 64 * 2**10  # bytes looked at to tell text from binary
 CHUNK = 2**20  # bytes decoded at a time
@@ -179,14 +180,15 @@ def _chunks(path: Path, *, binary: bool = False) -> Iterator[bytes]:
             if packed != (head == GZIP):
                 raise _wrong_wrapping(path, packed)
             stream: BinaryIO = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]
-            chunk = stream.read(CHUNK)
+            fix = f"if it is what it should be, unpack it: gunzip -k {shlex.quote(where)}"
+            pieces = unpacked(stream, file, CHUNK, where=where, fix=fix)
+            chunk = next(pieces, b"")
             if known := foreign.by_content(path, chunk[:HEAD]):
                 raise foreign.refusal(known, path, shown(path))
             if is_binary(chunk[:HEAD]) and not binary:
                 raise _binary(path, chunk[:HEAD])
-            while chunk:
-                yield chunk
-                chunk = stream.read(CHUNK)
+            if chunk:
+                yield from chain((chunk,), pieces)
     except EOFError:
         raise DataError("the gzip file is cut short", where=where, fix="copy or download it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
@@ -227,8 +229,8 @@ def _not_utf8(path: Path, data: bytes, start: int, offset: int, line: int, plain
     else:
         guess = "damaged UTF-8, since letters before it are UTF-8"
         fix = f"repair that place, or drop the bytes that are not UTF-8: {_iconv(path, 'UTF-8', '-c ')}"
-    unpacked = " of the unpacked text" if _packed(path) else ""
-    problem = f"byte 0x{data[start]:02X} at byte offset {offset + start}{unpacked} is not UTF-8; it looks like {guess}"
+    of_which = " of the unpacked text" if _packed(path) else ""
+    problem = f"byte 0x{data[start]:02X} at byte offset {offset + start}{of_which} is not UTF-8; it looks like {guess}"
     return DataError(problem, where=f"{shown(path)}, line {line}", fix=fix)
 
 

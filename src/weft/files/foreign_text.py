@@ -116,7 +116,7 @@ def _marked(first: Mapping[str, Any]) -> tuple[str, str] | None:
 
 def is_newick(start: str) -> bool:
     """Whether a text is trees of descent: brackets with commas between, each tree closed by a semicolon."""
-    body = re.sub(r"\[[^]]*\]", "", start)  # comments
+    body = re.sub(r"\[[^][]*\]", "", start)  # comments
     found = re.match(r"\s*(?:\d+\s+\d*\s*)?(\([^;]{3,}\)[^;()]{0,80};)", body)
     return found is not None and "," in found[1] and found[1].count("(") == found[1].count(")")
 

@@ -14,17 +14,19 @@ MAX_LINE = 64 * 2**20  # characters of one line, which is held in memory
 
 def numbered(path: Path, encoding: str | None = None) -> Iterator[tuple[int, str]]:
     """The lines of a file with their numbers, from 1. A newline at the very end begins no line."""
-    number, tail = 1, ""
+    number, tail, size = 1, list[str](), 0  # a line that goes on, in pieces
     for piece in read_text(path, encoding):
-        *lines, tail = (tail + piece).split("\n")
+        *lines, rest = piece.split("\n")
         for line in lines:
-            yield number, line
-            number += 1
-        if len(tail) > MAX_LINE:
+            yield number, "".join((*tail, line))
+            number, tail, size = number + 1, [], 0
+        tail.append(rest)
+        size += len(rest)
+        if size > MAX_LINE:
             problem, fix = f"longer than {MAX_LINE >> 20} MiB", "put a document of this size into a separate .txt file"
             raise DataError(problem, where=f"{shown(path)}, line {number}", fix=fix)
-    if tail:
-        yield number, tail
+    if size:
+        yield number, "".join(tail)
 
 
 def objects_on(

@@ -26,10 +26,14 @@ def built(config: Model.Config) -> Model:
     """The model that a config describes; numbers that no part can be made with are refused."""
     try:
         model: Model = config.build()
-        return model
     except (RuntimeError, ArithmeticError, TypeError, ValueError, IndexError, MemoryError) as error:
         why = str(error).partition("\n")[0] or type(error).__name__
         raise ConfigError(f"a model of these sizes cannot be built: {why}") from None
+    for name, weight in model.named_parameters():
+        if 0 in weight.shape:
+            problem = f"{name} would be {' x '.join(map(str, weight.shape))} numbers, which are none"
+            raise ConfigError(problem, where="model", fix="every width and number of parts must be at least 1")
+    return model
 
 
 def own_tensors(model: nn.Module) -> dict[str, Tensor]:

@@ -3,8 +3,10 @@
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -41,34 +43,71 @@ def cache_folder() -> Path:
     return Path(os.path.expanduser(root)) / "native"
 
 
-def build(target: Path) -> str | None:
-    """Compile the sources into a shared library; returns what went wrong, or None.
+def kept(folder: Path) -> Path | None:
+    """The library that was built from these sources into a folder, if it is whole; one that is torn is deleted."""
+    for found in sorted(folder.glob(f"kernels-{digest()}-*.so")):
+        if is_private(found) and _named(found) == found.name:
+            return found
+        with suppress(OSError):
+            found.unlink()
+    return None
 
-    With threads (OpenMP) where the compiler has them. The file appears whole or not at all.
+
+def is_private(path: Path) -> bool:
+    """Whether a file or folder is this user's, no link, and nobody else can write to it: what is loaded is executed."""
+    if not hasattr(os, "geteuid"):
+        return True  # Windows, where folders of users are their own
+    try:
+        info = os.lstat(path)
+    except OSError:
+        return False
+    return not stat.S_ISLNK(info.st_mode) and info.st_uid == os.geteuid() and not info.st_mode & 0o022
+
+
+def build(folder: Path) -> Path | str:
+    """Compile the sources into a shared library in a folder; returns it, or what went wrong.
+
+    With threads (OpenMP) where the compiler has them. The file appears whole or not at all, its digest in its name.
     """
     found = compiler()
     if found is None:
         return "there is no C compiler (cc)"
     problem: str | None = None
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-            made = Path(folder) / target.name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as place:
+            made = Path(place) / "kernels.so"
             for threads in (("-fopenmp",), ()):
-                problem = _compile([found, *FLAGS, *threads, f'-DSOURCES="{digest()}"'], made)
+                problem = compiled([found, *FLAGS, *threads], made)
                 if problem is None:
-                    os.replace(made, target)
-                    return None
+                    return _kept_whole(made, folder)
     except OSError as error:
-        problem = f"{target.parent} cannot be written: {error.strerror}"
-    return problem
+        problem = f"{folder} cannot be written: {error.strerror}"
+    return problem or ""
 
 
-def _compile(command: list[str], made: Path) -> str | None:
+def _kept_whole(made: Path, folder: Path) -> Path:
+    """Move a library into a folder once all of it is on the disk."""
+    made.chmod(0o700)
+    with made.open("r+b") as file:
+        os.fsync(file.fileno())
+    return made.replace(folder / _named(made))
+
+
+def _named(library: Path) -> str:
+    """The name under which a library is kept: what it was built from, and what it is."""
+    return f"kernels-{digest()}-{hashlib.sha256(library.read_bytes()).hexdigest()}.so"
+
+
+def compiled(command: list[str], made: Path) -> str | None:
+    """Compile the sources by a command; returns what went wrong, or None."""
     files = [str(file) for file in sources()]
     try:
         done = subprocess.run(
-            [*command, "-shared", *files, "-o", str(made), "-lm"], capture_output=True, text=True, timeout=SECONDS
+            [*command, f'-DSOURCES="{digest()}"', "-shared", *files, "-o", str(made), "-lm"],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"the compiler did not run: {error}"

@@ -2,11 +2,13 @@
 
 import ctypes
 import os
+import tempfile
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from weft.native.build import build, cache_folder, digest
+from weft.native.build import build, cache_folder, digest, is_private, kept
 from weft.native.layout import STRUCTURE_SIZES, Batch, Draw, Leaders, Op, TrainingOp, Writing
 
 INSTRUCTION_SETS = ("plain C", "AVX2", "AVX-512", "AVX-512 with VNNI", "AVX-512 with VNNI and AMX")
@@ -16,6 +18,27 @@ BAD_PLACE, BAD_ID, NOT_NUMBERS = (
     3,
 )  # `enum failure`: no row of a table for a place or an id; logits are not numbers
 OFF = "WEFT_NATIVE"  # an environment variable: 0 leaves native code out
+
+
+_forked = (
+    False  # the threads of a process stay behind when it forks, and a child that asks for them would wait for ever
+)
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def _with_own_threads(asked: Any) -> Any:
+    """A batch, operation or search that asks for threads: for one alone in a process that was forked."""
+    if _forked:
+        asked.threads = 1
+    return byref(asked)
 
 
 class Library:
@@ -43,11 +66,11 @@ class Library:
 
     def run(self, ops: "ctypes.Array[Op]", at: Batch, writing: Writing | None = None) -> int:
         """Run a step program once, or for all tokens of a writing; returns 0, or a `failure`."""
-        return self._run(self.widest, ops, len(ops), byref(at), None if writing is None else byref(writing))
+        return self._run(self.widest, ops, len(ops), _with_own_threads(at), None if writing is None else byref(writing))
 
     def best(self, allowed: int, logits: int, leaders: Leaders) -> bool:
         """Find the likeliest tokens of each row among those `allowed`; returns whether the logits are numbers."""
-        return self._best(self.widest, allowed, logits, byref(leaders)) == 0
+        return self._best(self.widest, allowed, logits, _with_own_threads(leaders)) == 0
 
     def draw(self, logits: int, shape: tuple[int, int], how: Draw, chances: int, work: int, tokens: int) -> bool:
         """Draw the next token of each row by a number from 0 to 1; returns whether the logits are numbers.
@@ -58,27 +81,36 @@ class Library:
 
     def train(self, op: TrainingOp) -> None:
         """Compute one operation of training."""
-        self._train(self.widest, byref(op))
+        self._train(self.widest, _with_own_threads(op))
 
 
 @cache
 def _found() -> tuple[Library | None, str]:
     if os.environ.get(OFF) == "0":
         return None, f"left out by {OFF}=0"
-    wanted = digest()
+    wanted, problem = digest(), "no library was found"
     beside = [file for end in ("so", "dylib") for file in Path(__file__).parent.glob(f"_kernels*.{end}")]
-    kept = cache_folder() / f"kernels-{wanted}.so"
-    problem = "no library was found"
-    for path in [*beside, kept]:
-        if path == kept and not path.exists():
-            problem = build(path) or ""
-        if path.exists():
-            loaded = _loaded(path)
-            if isinstance(loaded, Library) and loaded.sources == wanted:
-                assert loaded.structure_sizes == STRUCTURE_SIZES, "C and Python lay out their structures differently"
-                return loaded, ""
-            problem = loaded if isinstance(loaded, str) else f"{path.name} was built from other sources"
+    for found in (*map(_loaded, beside), _kept()):
+        if isinstance(found, Library) and found.sources == wanted:
+            assert found.structure_sizes == STRUCTURE_SIZES, "C and Python lay out their structures differently"
+            return found, ""
+        problem = found if isinstance(found, str) else f"{found.path.name} was built from other sources"
     return None, problem
+
+
+def _kept() -> Library | str:
+    """The library in the cache, built there first if need be.
+
+    Only what nobody else could have put there is loaded. Where others may write to the folder, it is built for this
+    process alone.
+    """
+    folder = cache_folder()
+    if folder.exists() and not is_private(folder):
+        with tempfile.TemporaryDirectory() as alone:
+            found = build(Path(alone))
+            return found if isinstance(found, str) else _loaded(found)
+    found = kept(folder) or build(folder)
+    return found if isinstance(found, str) else _loaded(found)
 
 
 def _loaded(path: Path) -> Library | str:

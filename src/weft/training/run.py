@@ -1,6 +1,5 @@
 """One training run from its parts to its folder: begin or resume, fit, finish. Knows no task and no file format."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 from weft.amounts import count
 from weft.core.threads import suited_threads
 from weft.errors import ConfigError, StorageError, listed, placed
+from weft.machine import memory
 from weft.models.outline import outline, own_tensors
 from weft.models.stream import Model
 from weft.storage.soundness import broken_tensors
@@ -172,23 +172,15 @@ def size_of(config: Model.Config, *, training: bool) -> int:
     """The number of weights, without making any; refuses what cannot be meant or cannot fit in memory."""
     size = parameters(outline(config))
     each = TRAINING_BYTES_PER_WEIGHT if training else 4
-    memory = _memory()
-    if size * each > memory:
+    room = memory()
+    if size * each > room:
         raise ConfigError(
             f"a model of {count(size)} parameters needs {count(size)} x {each} bytes = {size * each / 1e9:,.1f} GB to "
-            f"be {'trained' if training else 'loaded'}, and this machine has {memory / 1e9:,.1f} GB",
+            f"be {'trained' if training else 'loaded'}, and this machine has {room / 1e9:,.1f} GB",
             where="model",
             fix="make it smaller: fewer or narrower layers (depth, dim)",
         )
     return size
-
-
-def _memory() -> float:
-    """Bytes of memory in this machine; without limit where it does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
 
 
 def parameters(model: nn.Module) -> int:

@@ -105,7 +105,7 @@ def each_of(
     model.eval()
     places = places_of(model.config)
     for graph in graphs:
-        check_size(model.config, graph.size, graph.name)
+        check_size(model.config, graph, graph.name)
     encoded = codec.encode(graphs)
     found: dict[int, Tensor] = {}
     with counted(progress, len(graphs), "graphs") as count:

@@ -140,9 +140,9 @@ class EncodedGraphs:
         return sum(len(graph.query) for graph in self.train.graphs)
 
     @cached_property
-    def largest(self) -> int:
-        """Nodes of the largest graph."""
-        return max(graph.size for graph in [*self.train.graphs, *self.held_out.graphs])
+    def largest(self) -> EncodedGraph:
+        """The graph with the most nodes."""
+        return max([*self.train.graphs, *self.held_out.graphs], key=lambda graph: graph.size)
 
     @property
     def typical(self) -> float:

@@ -76,7 +76,7 @@ class ElementLabels(LabelTask[GraphData, EncodedGraphs, T]):
         return elements.element_objective(encoded.data, codecs)
 
     def source(self, encoded: EncodedGraphs, codecs: Codecs, model: Model.Config, training: T) -> Source:
-        recipes.check_size(model, encoded.largest, encoded.data.described)
+        recipes.check_size(model, encoded.largest, encoded.data.described, training=True)
         places = recipes.places_of(model)
         return encoded.source(places, tokens=training.tokens, rows=training.rows, seed=training.seed)
 
@@ -128,7 +128,7 @@ class ElementLabels(LabelTask[GraphData, EncodedGraphs, T]):
         one = only_one(inputs, f"a {self.whole}")
         codec, found = elements.graph_codec(run.codecs), self.graphs(run, one)
         graph = elements.aligned(found, codec)[0]
-        recipes.check_size(run.model.config, graph.size, one.name)
+        recipes.check_size(run.model.config, graph, one.name)
         places = recipes.places_of(run.model.config)
         return look_at_graph(run.stream, codec, run.codec("label", LabelCodec), graph, places, how)
 

@@ -2,11 +2,13 @@
 
 from typing import TypeVar
 
-from weft.domains.graphs.codec import GraphCodec
+from weft.domains.graphs.codec import EncodedGraph, GraphCodec
 from weft.domains.graphs.dataset.data import GraphData
 from weft.domains.graphs.encoded import STEP_KINDS, EncodedGraphs, NodePositions
 from weft.domains.graphs.settings import ELEMENTS, ElementTraining
 from weft.errors import ConfigError
+from weft.machine import memory
+from weft.modalities.graph import Graph
 from weft.modalities.graph_embed import STEPS, GraphEmbed
 from weft.models.stream import Model, Stream
 from weft.models.zoo import Size
@@ -28,6 +30,7 @@ LADDER = (
 PRESETS = {name: sized(preset) for name, preset in ELEMENTS.items()}
 MOST_FOR_ALL = 1500  # nodes of a graph up to which all of them read all
 WAVES = 8  # eigenvectors
+NODE_BYTES, LAYER_BYTES, EDGE_BYTES = 4096, 24, 300  # measured: of a node, of each of its values in a layer, of an end
 DEGREES = 16  # degrees of nodes with a vector each
 AVERAGED = 8  # snapshots of the weights, where numbers of whole graphs are learned
 USUAL_DROPOUT = {"nodes": 0.4, "graphs": 0.1}
@@ -87,7 +90,7 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     dropout = usual if training.dropout is None else training.dropout
     usual = BAGS_DROPOUT if sparse else 0.0
     input_dropout = usual if training.input_dropout is None else training.input_dropout
-    everywhere = name == "graph-transformer" and encoded.largest <= MOST_FOR_ALL
+    everywhere = name == "graph-transformer" and encoded.largest.size <= MOST_FOR_ALL
     joined = encoded.data.thing == "graphs"
     embed = GraphEmbed.Config(
         features=codec.features,
@@ -120,11 +123,24 @@ def places_of(model: Model.Config) -> NodePositions:
     return NodePositions(stream.embed.waves, isinstance(bias, Kinds.Config) and bias.relation == STEPS)
 
 
-def check_size(model: Model.Config, largest: int, where: str) -> None:
-    """Refuse a graph whose pairs of nodes would not fit into memory, before anything is computed."""
-    if places_of(model).steps and largest > 4 * MOST_FOR_ALL:
-        problem = f"{largest:,} nodes, with attention between all of them: {largest**2 * 4 / 2**30:.1f} GB a layer"
+def check_size(model: Model.Config, graph: EncodedGraph | Graph, where: str, *, training: bool = False) -> None:
+    """Refuse a graph that would not fit into memory, before anything is computed: it is read as a whole."""
+    if places_of(model).steps and graph.size > 4 * MOST_FOR_ALL:
+        problem = (
+            f"{graph.size:,} nodes, with attention between all of them: {graph.size**2 * 4 / 2**30:.1f} GB a layer"
+        )
         raise ConfigError(problem, where=where, fix="use a model with attention along edges only: --model gat")
+    stream = model.reader()
+    kept = stream.trunk.depth if training else 1  # layers whose values are held at once
+    needed = graph.size * (NODE_BYTES + LAYER_BYTES * stream.dim * kept) + 2 * len(graph.edges) * EDGE_BYTES
+    room = memory()
+    if needed > room:
+        problem = (
+            f"a graph of {graph.size:,} nodes and {len(graph.edges):,} edges needs about {needed / 1e9:,.1f} GB to be "
+            f"{'trained on' if training else 'read'} as a whole, and this machine has {room / 1e9:,.1f} GB"
+        )
+        fix = "cut it into several graphs, such as the neighbourhoods of its labelled nodes"
+        raise ConfigError(problem, where=where, fix=f"{fix}; or --preset tiny" if training else fix)
 
 
 def graph_facts(run: Loaded, thing: str) -> dict[str, str]:

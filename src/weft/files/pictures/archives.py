@@ -6,6 +6,7 @@ and encrypted members are listed and left alone.
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import re
@@ -17,7 +18,7 @@ import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -35,6 +36,7 @@ from weft.files.pictures.locations import (
     leftover,
     too_large,
 )
+from weft.files.unpacking import FREE, unpacked
 
 TOTAL, MEMBERS = 256 * 2**30, 5_000_000  # bytes and number of all members together
 CHUNK = 2**20
@@ -184,10 +186,21 @@ def first_names(path: Path, most: int) -> list[str]:
             if file.read(2) == b"PK":
                 return [info.filename for info in zipfile.ZipFile(file).infolist()[:most] if not info.is_dir()]
             file.seek(0)
-            with tarfile.open(fileobj=file, mode="r:*") as tar:
-                return [info.name for info, _ in zip(tar, range(most), strict=False) if info.isfile()]
+            with tarfile.open(fileobj=_beginning(file), mode="r:") as tar:
+                return list(_names(tar, most))
     except (*DAMAGE, OSError, DataError):
         return []
+
+
+def _beginning(file: BinaryIO) -> BinaryIO:
+    """A tar file, or the first bytes of one that is packed."""
+    unpack = _unpacking(file)
+    return file if unpack is None else io.BytesIO(unpack(file).read(FREE))
+
+
+def _names(tar: tarfile.TarFile, most: int) -> Iterator[str]:
+    with suppress(tarfile.ReadError):  # where the beginning ends
+        yield from (info.name for info, _ in zip(tar, range(most), strict=False) if info.isfile())
 
 
 def _parts(name: str) -> tuple[str, ...]:
@@ -216,16 +229,21 @@ def _unfit(info: tarfile.TarInfo) -> str:
     return "" if info.isreg() else "a named pipe" if info.isfifo() else "a device"
 
 
-def _plain(file: BinaryIO, where: str) -> BinaryIO:
-    """A tar file that can be read at any place."""
+def _unpacking(file: BinaryIO) -> Callable[..., Any] | None:
+    """What unpacks a file, by its first bytes; None where it is plain."""
     head = file.read(HEAD)
     file.seek(0)
-    unpack = next((how for mark, how in PACKED.items() if head.startswith(mark)), None)
+    return next((how for mark, how in PACKED.items() if head.startswith(mark)), None)
+
+
+def _plain(file: BinaryIO, where: str) -> BinaryIO:
+    """A tar file that can be read at any place."""
+    unpack = _unpacking(file)
     if unpack is None:
         return file
     plain, size = tempfile.TemporaryFile(), 0  # noqa: SIM115
     with file, unpack(file) as stream:
-        while chunk := stream.read(CHUNK):
+        for chunk in unpacked(stream, file, CHUNK, where=where, fix=FIX):
             size += len(chunk)
             if size > TOTAL:
                 raise DataError(f"more than {TOTAL:,} bytes unpacked", where=where, fix="use a smaller archive")

@@ -173,7 +173,7 @@ def _learn_heif(where: str) -> None:
         import pillow_heif
     except ImportError:
         raise DataError("a HEIC picture; pillow-heif, which reads them, is not installed", where=where,
-                        fix="pip install 'weft[heic]'") from None  # fmt: skip
+                        fix="pip install 'weft[heic]' (it brings x265 under the GPL, version 2)") from None  # fmt: skip
     pillow_heif.register_heif_opener()
 
 

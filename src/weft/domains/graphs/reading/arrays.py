@@ -24,6 +24,8 @@ WEIGHTS = ("weight", "weights", "edge_weight", "edge_weights")
 TYPES = ("type", "types", "edge_type", "edge_types", "edge_labels")
 OWNERS = ("graph", "batch", "graph_indicator", "set")
 PARTS = {"train": ("train", "train_mask"), "val": ("val", "valid", "val_mask"), "test": ("test", "test_mask")}
+MOST_ALONE = 1000  # nodes for each edge, where nothing else is known of them
+MOST_FEATURES = 10**7
 NAMES = "name arrays edges (E, 2), x (N, F) and labels (N,); docs/graphs.md lists them all"
 
 
@@ -84,6 +86,9 @@ class _Arrays:
         owners = np.asarray(self.owners).astype(np.int64)
         if len(owners) != self.size:
             raise self._wrong(f"graph has {len(owners):,} entries for {self.size:,} nodes")
+        bad = owners[(owners < 0) | (owners > len(owners) + (len(self.labels) if self.labels is not None else 0))]
+        if len(bad):
+            raise self._wrong(f"graph names the graph {bad[0]:,}, of {len(owners):,} nodes: count graphs from 0")
         count = max(int(owners.max(initial=-1)) + 1, len(self.labels) if self.labels is not None else 0)
         by_node = self.labels is not None and len(self.labels) == self.size != count
         if self.labels is not None and len(self.labels) != count and not by_node:
@@ -95,9 +100,9 @@ class _Arrays:
             raise DataError("an edge joins nodes of two graphs", where=self._edge(int(crossing[0])))
         dense = self.features.dense() if isinstance(self.features, SparseRows) else self.features
         found = []
-        for number in range(count):
-            mine = np.flatnonzero(owners == number)
-            own = np.flatnonzero(owners[edges[:, 0]] == number) if len(edges) else np.zeros(0, np.int64)
+        for number, (mine, own) in enumerate(
+            zip(_by_graph(owners, count), _by_graph(owners[edges[:, 0]], count), strict=True)
+        ):
             place = np.searchsorted(mine, edges[own])
             picked = [None if values is None else values[own] for values in (weights, types)]
             clean = clean_edges(
@@ -168,6 +173,8 @@ class _Arrays:
         ordered = len(indptr) == shape[0] + 1 and indptr[0] == 0 and (np.diff(indptr) >= 0).all()
         if not ordered or indptr[-1] != len(indices) or len(values) != len(indices):
             raise self._wrong("x_indptr, x_indices, x_data and x_shape do not fit together")
+        if not 0 <= shape[1] <= MOST_FEATURES:
+            raise self._wrong(f"x_shape claims {shape[1]:,} features, more than {MOST_FEATURES:,}")
         if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
             raise self._wrong(f"x_indices go from {indices.min()} to {indices.max()}, there are {shape[1]} features")
         return SparseRows(indptr.astype(np.int64), indices.astype(np.int64), values, int(shape[1]))
@@ -194,7 +201,10 @@ class _Arrays:
         if self.features is not None:
             return self.features.shape[0]
         known = [len(values) for values in (self.owners, self.labels) if values is not None and len(values) > 1]
-        return known[0] if known else int(self.edges.max(initial=-1)) + 1
+        last = int(self.edges.max(initial=-1))
+        if not known and last > MOST_ALONE * (len(self.edges) + 1):
+            raise self._wrong(f"edges name the node {last:,}, and there are {len(self.edges):,} edges: count from 0")
+        return known[0] if known else last + 1
 
     def _edges_at(self, rows: np.ndarray) -> Where:
         return lambda place: self._edge(int(rows[place]))
@@ -207,3 +217,9 @@ class _Arrays:
 
     def _wrong(self, problem: str) -> DataError:
         return DataError(problem, where=shown(self.path), fix=NAMES)
+
+
+def _by_graph(owners: np.ndarray, count: int) -> list[np.ndarray]:
+    """The places of each graph's entries, in order."""
+    order = np.argsort(owners, kind="stable")
+    return np.split(order, np.searchsorted(owners[order], np.arange(1, count))) if count else []

@@ -1,0 +1,41 @@
+"""Lying files: each is refused in words that name it, within seconds and within a bounded memory."""
+
+import itertools
+import os
+import shutil
+from functools import partial
+from pathlib import Path
+
+import weft
+from campaigns.judging import judged, warm
+from campaigns.lies import EVERY
+from campaigns.tally import Tally
+
+SECONDS, MEMORY = 30.0, 2 * 2**30
+
+
+def train(files: list[Path], out: Path) -> None:
+    """What a user does with files."""
+    weft.train(list(map(str, files)), out=out, steps=1, quiet=True)
+
+
+def lying(place: Path, every: int = 1) -> Tally:
+    """Every lie, or one of so `many`; a file that is taken for true is missed too."""
+    tally = Tally()
+    place.mkdir(parents=True, exist_ok=True)
+    texts = place / "texts.tsv"
+    texts.write_text("".join(f"a text {n}\t{'ab'[n % 2]}\n" for n in range(40)))
+    warm([partial(train, [texts], place / "true")], place)
+    lies = [(kind, lie) for kind, make in EVERY.items() for lie in make()]
+    for kind, lie in itertools.islice(lies, 0, None, every):
+        folder = place / "lie"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        files = lie(folder)
+        told = judged(partial(train, files, folder / "run"), [file.name for file in files], folder,
+                      seconds=SECONDS, memory=MEMORY)  # fmt: skip
+        about = {k: v if len(repr(v)) < 80 else f"{repr(v)[:80]}…" for k, v in getattr(lie, "keywords", {}).items()}
+        left = [name for name in os.listdir(folder) if folder / name not in files]
+        problem = None if told == "refused" and not left else f"{about}: {told}, left behind: {left}"
+        tally.count(kind, problem)
+    return tally

@@ -1,0 +1,51 @@
+"""The native tests run once more on kernels that check every address and every operation on integers (ASan, UBSan)."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.native import build
+
+CHECKS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-g", "-O1", "-fopenmp")
+TESTS = ("native/test_products.py", "generate/test_program.py", "generate/test_program_memory.py",
+         "core/test_native_training.py")  # fmt: skip
+CHILD = (
+    "import sys, pytest, weft.native.loading as door; door.__file__ = sys.argv[1]; sys.exit(pytest.main(sys.argv[2:]))"
+)
+
+
+def runtime() -> str:
+    """The library that has to be loaded before Python; skips where the compiler has none."""
+    cc = build.compiler()
+    if cc is None or sys.platform != "linux":
+        pytest.skip("sanitizers are tried on Linux, with a C compiler")
+    asked = subprocess.run([cc, "-print-file-name=libasan.so"], capture_output=True, text=True)
+    if not Path(asked.stdout.strip()).is_absolute():
+        pytest.skip("the C compiler has no library of its address sanitizer")
+    return asked.stdout.strip()
+
+
+@pytest.mark.slow
+def test_native_code_reads_and_writes_only_what_it_may(tmp_path: Path):
+    preloaded, folder = runtime(), tmp_path / "native"
+    folder.mkdir(mode=0o700)
+    made = folder / "kernels.so"
+    problem = build.compiled([str(build.compiler()), *build.FLAGS, *CHECKS], made)
+    if problem is not None:
+        pytest.skip(f"the sanitizers cannot be built in: {problem}")
+    build._kept_whole(made, folder)
+    environment = {
+        **os.environ,
+        "WEFT_CACHE": str(tmp_path),
+        "LD_PRELOAD": preloaded,
+        "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    tests = [str(Path(__file__).parents[1] / name) for name in TESTS]
+    command = [sys.executable, "-c", CHILD, str(tmp_path / "loading.py"), "-x", "-q", "-p", "no:xdist", *tests]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    assert "passed" in done.stdout and "runtime error" not in done.stderr
