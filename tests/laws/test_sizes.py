@@ -42,7 +42,7 @@ def models() -> Iterator[tuple[str, Model.Config]]:
     from weft.domains.registry import task_of
 
     for folder in sorted(RUNS.iterdir()):
-        data = json.loads((folder / "config.json").read_text())
+        data = json.loads((folder / "finished" / "config.json").read_text())
         task_of(data, folder.name)  # imports what its parts are named after
         yield folder.name, from_json(data["model"])
 

@@ -1,6 +1,6 @@
 """How much a packed file may become. A few kilobytes can stand for gigabytes; nobody's table or text is packed so well.
 
-Texts shrink to a third or a tenth, tables of numbers to a fiftieth. What is unpacked by hand is read, whatever its size.
+Texts shrink to a third or a tenth, tables of numbers to a fiftieth. What is unpacked by hand is read at any size.
 """
 
 import os

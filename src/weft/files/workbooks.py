@@ -18,10 +18,12 @@ from weft.files.unpacking import check_members, check_unpacked
 
 WORKBOOK, PARQUET = ".xlsx", ".parquet"
 BATCH = 1000  # rows of a Parquet file that are read at a time
+CELL = 8  # bytes that a cell takes in memory, whatever it holds
 MOST_ROWS = 2**20  # of a sheet, as in every program that writes workbooks
 MOST_CELLS = 2**27  # of a sheet, blank ones before the last of a row included
 MOST_TEXTS = 2**29  # bytes of the texts of all cells, which are held in memory
 MOST_OTHER = 2**25  # bytes of any other part of a workbook, which is held in memory as a tree
+NOT_HELD = tuple(f"xl/{part}/" for part in ("worksheets", "media", "embeddings", "drawings", "charts", "pivotCache"))
 PLAIN = "if it is what it should be, save it as .csv"
 DAMAGED = "open it in the program that made it and save it again, or save it as .csv"
 
@@ -67,7 +69,7 @@ def _check_parts(file: BinaryIO, where: str) -> None:
         check_members(archive, os.fstat(file.fileno()).st_size, where=where, fix=PLAIN)
         for info in archive.infolist():
             texts = "sharedStrings" in info.filename
-            held = texts or not info.filename.startswith(("xl/worksheets/", "xl/media/"))
+            held = texts or not info.filename.startswith(NOT_HELD)
             if held and info.file_size > (MOST_TEXTS if texts else MOST_OTHER):
                 problem = f"{shown(info.filename)} in it has {amount(info.file_size)}, which is too much to be held"
                 raise DataError(problem, where=where, fix=PLAIN)
@@ -95,7 +97,10 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with opened(path) as file:
         try:
             number, size, packed = 0, 0, os.fstat(file.fileno()).st_size
-            for batch in _dictionaries(ParquetFile, file).iter_batches(batch_size=BATCH):
+            table = _dictionaries(ParquetFile, file)
+            cells = table.metadata.num_rows * table.metadata.num_columns
+            check_unpacked(cells * CELL, packed, where=shown(path), fix=PLAIN)
+            for batch in table.iter_batches(batch_size=BATCH):
                 size += _size(batch)
                 check_unpacked(size, packed, where=shown(path), fix=PLAIN)
                 for row in batch.to_pylist():
@@ -109,7 +114,7 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _dictionaries(open_parquet: Any, file: BinaryIO) -> Any:
-    """A Parquet file whose texts are read as numbers of a table of them: a text that a million rows share is held once."""
+    """A Parquet file, whose texts are read as numbers in a table: one that a million rows share is held once."""
     found = open_parquet(file)
     columns = map(found.schema.column, range(len(found.schema)))
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
@@ -124,11 +129,11 @@ def _size(batch: Any) -> int:
     def one(array: Any) -> int:
         if isinstance(array, pyarrow.DictionaryArray):
             lengths = compute.binary_length(array.dictionary)
-            return len(array) + (compute.sum(lengths.take(array.indices)).as_py() or 0)
+            return CELL * len(array) + (compute.sum(lengths.take(array.indices)).as_py() or 0)
         if pyarrow.types.is_nested(array.type) and hasattr(array, "flatten"):
             parts = array.flatten()
-            return len(array) + sum(map(one, parts if isinstance(parts, list) else [parts]))
-        return len(array) + array.nbytes
+            return CELL * len(array) + sum(map(one, parts if isinstance(parts, list) else [parts]))
+        return CELL * len(array) + array.nbytes
 
     return sum(map(one, batch.columns))
 

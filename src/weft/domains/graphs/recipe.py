@@ -5,6 +5,7 @@ from typing import TypeVar
 from weft.domains.graphs.codec import EncodedGraph, GraphCodec
 from weft.domains.graphs.dataset.data import GraphData
 from weft.domains.graphs.encoded import STEP_KINDS, EncodedGraphs, NodePositions
+from weft.domains.graphs.reading.graph_set import NODE_BYTES, SMALLER
 from weft.domains.graphs.settings import ELEMENTS, ElementTraining
 from weft.errors import ConfigError
 from weft.machine import memory
@@ -30,7 +31,10 @@ LADDER = (
 PRESETS = {name: sized(preset) for name, preset in ELEMENTS.items()}
 MOST_FOR_ALL = 1500  # nodes of a graph up to which all of them read all
 WAVES = 8  # eigenvectors
-NODE_BYTES, LAYER_BYTES, EDGE_BYTES = 4096, 24, 300  # measured: of a node, of each of its values in a layer, of an end
+LAYER_BYTES, EDGE_BYTES = (
+    24,
+    300,
+)  # of memory, as measured: of each value of a node in a layer, and of an edge at each end
 DEGREES = 16  # degrees of nodes with a vector each
 AVERAGED = 8  # snapshots of the weights, where numbers of whole graphs are learned
 USUAL_DROPOUT = {"nodes": 0.4, "graphs": 0.1}
@@ -139,8 +143,7 @@ def check_size(model: Model.Config, graph: EncodedGraph | Graph, where: str, *, 
             f"a graph of {graph.size:,} nodes and {len(graph.edges):,} edges needs about {needed / 1e9:,.1f} GB to be "
             f"{'trained on' if training else 'read'} as a whole, and this machine has {room / 1e9:,.1f} GB"
         )
-        fix = "cut it into several graphs, such as the neighbourhoods of its labelled nodes"
-        raise ConfigError(problem, where=where, fix=f"{fix}; or --preset tiny" if training else fix)
+        raise ConfigError(problem, where=where, fix=f"{SMALLER}; or --preset tiny" if training else SMALLER)
 
 
 def graph_facts(run: Loaded, thing: str) -> dict[str, str]:

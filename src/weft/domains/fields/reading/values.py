@@ -85,7 +85,7 @@ SCALING = (("scale_factor", 1.0), ("add_offset", 0.0))
 def _one(name: str, attributes: Mapping[str, Any], key: str, default: float, where: str) -> float:
     numbers = np.atleast_1d(np.asarray(attributes.get(key, default)))
     if numbers.size != 1 or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers.astype(float)).all():
-        raise DataError(f"{key} of {name} is {attributes[key]!r}; expected one number", where=where)
+        raise DataError(f"{key} of {name} is {str(attributes[key])[:40]}; expected one finite number", where=where)
     return float(numbers[0])
 
 

@@ -14,7 +14,7 @@ from weft.domains.graphs.reading.arrays import holds_graph, read_arrays
 from weft.domains.graphs.reading.cleaning import Tally
 from weft.domains.graphs.reading.exchange import ENDINGS as EXCHANGE
 from weft.domains.graphs.reading.exchange import is_node_link, read_exchange
-from weft.domains.graphs.reading.graph_set import GraphSet
+from weft.domains.graphs.reading.graph_set import GraphSet, check_nodes
 from weft.domains.graphs.reading.molecules import is_molecules, read_molecules
 from weft.domains.graphs.reading.properties import ANY_LABEL, LabelColumn, Properties
 from weft.domains.graphs.reading.tables import read_tables, role_of
@@ -64,6 +64,7 @@ def joined(sets: Sequence[GraphSet], files: tuple[str, ...], where: str) -> Grap
     """Several sets of graphs as one; their nodes must have the same properties."""
     graphs = [graph for one in sets for graph in one.graphs]
     for graph in graphs:
+        check_nodes(graph)
         if graph.size and graph.width != (wide := next(g for g in graphs if g.size)).width:
             problem = f"{graph.width} features for each node, {wide.name} has {wide.width}"
             raise DataError(problem, where=graph.name, fix="give all nodes the same features")

@@ -4,7 +4,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weft.errors import DataError
+from weft.machine import memory
 from weft.modalities.graph import Graph
+
+NODE_BYTES = 8192  # of memory that a node takes in training besides the layers of the model, as measured
+SMALLER = "cut it into several graphs, such as the neighbourhoods of its labelled nodes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,3 +43,10 @@ class GraphSet:
             for name, nodes in sorted(graph.parts.items()):
                 found.update(name.encode() + nodes.tobytes())
         return found.hexdigest()
+
+
+def check_nodes(graph: Graph) -> None:
+    """Refuse a graph whose nodes alone would not fit into memory, before anything is made of them."""
+    if graph.size * NODE_BYTES > (room := memory()):
+        problem = f"{graph.size:,} nodes need at least {graph.size * NODE_BYTES / 1e9:,.1f} GB, and this machine has "
+        raise DataError(f"{problem}{room / 1e9:,.1f} GB", where=graph.name, fix=SMALLER)
