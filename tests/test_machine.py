@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from weft import machine
 from weft.machine import CACHES, WITHOUT_AMX, avoid_broken_amx, do_without_home
 from weft.native.build import cache_folder
 
@@ -96,3 +97,14 @@ def test_a_home_that_can_be_written_is_used(nobody: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("HOME", str(nobody / "home"))
     do_without_home()
     assert "WEFT_CACHE" not in os.environ and cache_folder() == nobody / "home" / ".cache" / "weft" / "native"
+
+
+def test_memory_is_what_a_process_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    limits = tmp_path / "memory.max"
+    limits.write_text("max\n")
+    whole = machine.memory(limits)
+    limits.write_text("1000000\n")
+    assert machine.memory(limits) == 1e6 < whole
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (5000, 5000))
+    assert machine.memory(limits) == 5000

@@ -66,7 +66,7 @@ class _Mail(EmailMessage):
         if payload.depth > DEEPEST or len(self.every) > MOST_PARTS:
             problem = f"a mail of more than {MOST_PARTS:,} parts, or of {DEEPEST} inside one another"
             raise DataError(problem, fix="delete this mail, and export the mailbox again")
-        super().attach(payload)  # type: ignore[arg-type]
+        super().attach(payload)
 
 
 def _text(raw: bytes, encoding: str | None, where: str) -> str:
@@ -74,6 +74,7 @@ def _text(raw: bytes, encoding: str | None, where: str) -> str:
     raw = re.sub(rb"(?m)^>(>*From )", rb"\1", raw)
     with placed(where):
         message = email.message_from_bytes(raw, _class=_Mail, policy=_Policy())
+    assert isinstance(message, _Mail)
     try:
         subject = str(message["subject"] or "")
         body = _body(message, encoding)
