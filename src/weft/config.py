@@ -135,6 +135,15 @@ def at_least(config: Config, least: float, *names: str) -> None:
             raise ConfigError(f"must be at least {least}, found {value}", where=where)
 
 
+def at_most(config: Config, most: float, *names: str) -> None:
+    """Refuse a config in which one of these fields is set above `most`: for use in `check`."""
+    for name in names:
+        value = getattr(config, name)
+        if value is not None and value > most:
+            where = f"{part_name(type(config))}.{name}"
+            raise ConfigError(f"must be at most {most}, found {value}", where=where)
+
+
 def part_name(config: type[Config]) -> str:
     """The name a config class has in JSON."""
     return config.__qualname__.removesuffix(".Config").rsplit(".", 1)[-1]

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
-from weft.config import Part, at_least
+from weft.config import Part, at_least, at_most
 from weft.core.cache import Slots
 from weft.core.linear import Out
 from weft.core.mixers import Mixer, last_token
@@ -52,6 +52,7 @@ class MeanToken(MemoryVector):
 
         def check(self) -> None:
             at_least(self, 0, "hidden")
+            at_most(self, 100, "hidden")
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
-from weft.config import Part, at_least
+from weft.config import Part, at_least, at_most
 from weft.core.linear import linear
 from weft.core.norms import Norm
 from weft.core.transforms import ACTIVATIONS, Activation, dropout
@@ -188,6 +188,7 @@ class PerClassToken(Head):
 
         def check(self) -> None:
             at_least(self, 1, "tokens")
+            at_most(self, 100, "tokens")
 
     def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
         super().__init__()

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
-from weft.config import Part, at_least
+from weft.config import Part, at_least, at_most
 from weft.core.cache import Slots
 from weft.core.norms import Norm
 from weft.core.transforms import dropout
@@ -52,6 +52,7 @@ class HashedNgrams(Part, nn.Module):
 
         def check(self) -> None:
             at_least(self, 2, "longest")
+            at_most(self, 100, "longest")
             at_least(self, 1, "buckets")
 
     def __init__(self, config: Config, *, dim: int, vocab: int):
