@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,25 @@ from weft.generate import Session
 from weft.native import build
 from weft.native import loading as door
 from weft.native.loading import INSTRUCTION_SETS, OFF, Library
+
+FORKED = """
+import os, signal, torch
+from weft.generate import Session
+from weft.models.zoo import LANGUAGE_MODELS, Size
+torch.set_num_threads(2)
+model = LANGUAGE_MODELS["gpt"](Size(dim=256, depth=2, heads=4, context=64), vocab=2000).build().eval()
+def logits():
+    session = Session(model, capacity=16)
+    return session.step(session.start([[1, 2, 3]] * 24).argmax(-1))
+with torch.inference_mode():
+    wanted = logits()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        print("same" if torch.equal(logits(), wanted) else "other", flush=True)
+        os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
 
 
 @pytest.fixture
@@ -101,6 +122,13 @@ def test_a_library_that_others_could_have_planted_is_never_loaded(quick: Path, m
     monkeypatch.setattr(os, "geteuid", lambda: 12345)  # the folder is somebody else's
     assert "not loaded" in door.state() and opened[1].parent != quick
     monkeypatch.undo()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
+def test_a_process_that_was_forked_writes_on_after_its_parent_wrote_with_threads():
+    """In a process of its own: threads that were once made stay."""
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["same", "0"], done.stdout + done.stderr
 
 
 def test_where_there_is_a_compiler_there_is_a_library():

@@ -17,6 +17,11 @@ T = TypeVar("T")
 _allowed: ContextVar[int] = ContextVar("allowed", default=1)  # threads that `suited_threads` found and left idle
 
 
+# Threads stay behind when a process forks, and whatever asked for them in the child would wait for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Compute on one thread meanwhile."""
