@@ -102,7 +102,8 @@ def test_the_sample_that_ships_trains(name: str, tmp_path: Path) -> None:
 def test_a_report_and_a_folder_have_what_is_promised(trained: Trained) -> None:
     report, run = trained.run.report, trained.run
     promised = {"run", "task", "model", "parameters", "steps", "seconds", "metrics", "sample", "example"}
-    assert set(report) - {"intervals"} == promised and report["example"]
+    compared = {"baselines", "baseline_intervals", "comparison"}
+    assert set(report) - {"intervals", "baseline_remarks"} - compared == promised and report["example"]
     assert report["task"] == trained.name and report["run"] == str(run.folder) and report["steps"] == 4
     assert set(report["metrics"]) == trained.trial.metrics
     assert all(math.isfinite(value) for value in report["metrics"].values())
@@ -165,6 +166,27 @@ def test_the_held_out_part_is_measured_as_at_the_end_of_training(trained: Traine
     assert set(found) >= {"run", "task", "data", "examples", "metrics"} and found["task"] == trained.name
     assert found["metrics"] == pytest.approx(trained.run.report["metrics"], rel=1e-4, abs=1e-4)
     json.dumps(found)
+
+
+def test_every_report_has_plain_methods_on_the_same_examples(
+    trained: Trained, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report, found = trained.run.report, trained.run.evaluate()
+    for one in (report, found):
+        won = one["comparison"]
+        assert won["baseline"] in one["baselines"] and won["verdict"] in ("ahead", "level", "behind")
+        assert won["examples"] == found["comparison"]["examples"] > 0 and won["sentence"] in str(one)
+        for name, metrics in one["baselines"].items():
+            low, high = one["baseline_intervals"][name][won["measure"]]
+            assert math.isfinite(metrics[won["measure"]]) and low <= high
+        assert not any("could not be fitted" in text for text in one.get("baseline_remarks", ()))
+    own = found["metrics"].get(won["measure"])
+    best = found["baselines"][won["baseline"]][won["measure"]]
+    assert abs(won["gain"]) == pytest.approx(abs(own - best), rel=1e-3, abs=1e-5)
+    assert report["baselines"] == found["baselines"] and report["comparison"] == found["comparison"]
+    assert won["baseline"] in (trained.run.folder / "README.md").read_text()
+    assert command(["evaluate", str(trained.run.folder)]) == 0
+    assert " ".join(won["sentence"].split()[:4]) in " ".join(capsys.readouterr().out.split())
 
 
 def test_weights_in_eight_bits_measure_nearly_the_same_and_answer(trained: Trained) -> None:

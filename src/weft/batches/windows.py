@@ -57,6 +57,22 @@ def _starts(tokens: int, context: int) -> list[int]:
     return [*range(0, last, max(1, length - length // 2)), last]
 
 
+def _chosen(tokens: int, context: int, most: int | None) -> tuple[int, list[int], list[int]]:
+    """The length of windows, where they begin, and how many tokens of each are only read."""
+    length, starts = min(context, tokens - 1), _starts(tokens, context)
+    skips = [0] + [before + length - start for before, start in pairwise(starts)]
+    if most is not None and len(starts) > most:
+        chosen = np.linspace(0, len(starts) - 1, most).round().astype(int)
+        starts, skips = [starts[i] for i in chosen], [skips[i] for i in chosen]
+    return length, starts, skips
+
+
+def scored_spans(tokens: int, context: int, most: int | None = None) -> list[tuple[int, int]]:
+    """The tokens that each window of `score_windows` scores: the first, and the one after the last."""
+    length, starts, skips = _chosen(tokens, context, most)
+    return [(start + 1 + skip, start + 1 + length) for start, skip in zip(starts, skips, strict=True)]
+
+
 def score_windows(ids: np.ndarray, context: int, *, most: int | None = None) -> Iterator[Windows]:
     """Windows in which every token but the first is scored once, after at least half a context where the text allows.
 
@@ -64,11 +80,7 @@ def score_windows(ids: np.ndarray, context: int, *, most: int | None = None) -> 
                 |- read -----|- scored --|
                              |- read ----|- scored --|
     """
-    length, starts = min(context, len(ids) - 1), _starts(len(ids), context)
-    skips = [0] + [before + length - start for before, start in pairwise(starts)]
-    if most is not None and len(starts) > most:
-        chosen = np.linspace(0, len(starts) - 1, most).round().astype(int)
-        starts, skips = [starts[i] for i in chosen], [skips[i] for i in chosen]
+    length, starts, skips = _chosen(len(ids), context, most)
     rows = max(1, SCORE_TOKENS // length)
     for i in range(0, len(starts), rows):
         first, skip = np.array(starts[i : i + rows]), np.array(skips[i : i + rows])

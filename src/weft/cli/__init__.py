@@ -10,6 +10,7 @@
     about                     tasks, doctor, completion
     words, config_file        options, numbers and settings as they are typed; run.toml
     output, text_tables       what is printed: results on stdout, the rest on stderr; tables of runs
+    measured                  an evaluation in a terminal: measures, plain methods, classes, mistakes
     checked, task_pages       what `weft check` and `weft tasks` print
     doctor, completion        what this machine can do; scripts for shells
     outcome, plain_help       errors as words and exit codes; help pages

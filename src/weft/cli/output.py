@@ -78,10 +78,13 @@ def trained(report: Report, as_json: bool) -> None:
         emit(report)
         return
     from weft.amounts import counted, duration
+    from weft.cli.measured import beside
 
     measures = ", ".join(f"{name} {value:.4g}" for name, value in report["metrics"].items())
     steps = counted(report["steps"], "step")
     print(f"trained in {duration(report['seconds'])}, {steps}; held out: {measures}")
+    for line in beside(report):
+        print(harmless(line))
     if report.get("sample"):
         print("\n" + "\n".join(f"  | {line}" for line in harmless(report["sample"]).splitlines()) + "\n")
     print(harmless(f"run folder: {report['run']}"))
@@ -295,22 +298,9 @@ def evaluated(report: Report, as_json: bool) -> None:
     if as_json:
         emit(report)
         return
-    print(harmless(report["data"]))
-    intervals, signatures = report.get("intervals", {}), report.get("signatures", {})
-    width = max([16, *map(len, report["metrics"])])
-    for name, value in report["metrics"].items():
-        low, high = intervals.get(name, (None, None))
-        digits = 2 if abs(value) >= 1 else 3
-        ends = "" if low is None else f"   95 % of resamples from {low:.{digits}f} to {high:.{digits}f}"
-        print(f"  {name:<{width}} {value:.4f}{ends}")
-    for name, signature in signatures.items():
-        print(harmless(f"  {name:<{width}} {signature}"))
-    for name, value in report.get("baselines", {}).items():
-        print(f"  {name:<{width}} {value:.4f}   for comparison")
-    for line in report.get("looked", ()):
-        print(harmless(f"  {line}"))
-    counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}
-    print("  over " + ", ".join(f"{value:,} {name}" for name, value in counted.items()))
+    from weft.cli.measured import evaluation
+
+    print(harmless("\n".join(evaluation(report))))
     if report.get("left_out_long"):
         say(f"warning: {report['left_out_long']:,} inputs are longer than the model's context and were left out")
     if report.get("unknown"):

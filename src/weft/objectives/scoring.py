@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from weft.objectives.objective import Objective
 
@@ -23,3 +25,24 @@ def scored(
         if count is not None:
             count(done)
     return total, seen
+
+
+@torch.inference_mode()
+def scored_by_row(model: Any, batches: Iterable[Any], count: Callable[[int], None] | None = None) -> np.ndarray:
+    """(rows, 3) for classes of tokens: of each sample the losses summed in nats, the tokens guessed right, and all."""
+    device, found, done = next(model.parameters()).device, list[np.ndarray](), 0
+    model.eval()
+    for batch in batches:
+        for part in batch.to(device).each:
+            x, truth = part.wanted.picked(model.encode(part.given.raw()).x)
+            logits, where = model.head.values(x), part.wanted.where
+            losses = F.cross_entropy(logits, truth.long(), reduction="none").double()
+            rows = len(part.wanted.values)
+            owner = torch.arange(rows, device=device).repeat_interleave(len(truth) // rows) if where is None else (
+                where.nonzero()[:, 0])  # fmt: skip
+            columns = (losses, (logits.argmax(-1) == truth).double(), torch.ones_like(losses))
+            found.append(torch.stack([torch.bincount(owner, one, rows) for one in columns], 1).cpu().numpy())
+        done += len(batch)
+        if count is not None:
+            count(done)
+    return np.concatenate(found) if found else np.zeros((0, 3))

@@ -28,7 +28,7 @@ from weft.tasks.parts import check_fit, check_parts
 from weft.tasks.planning import AnyTask, record_of
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Embedded, Loaded, Measured
-from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.limits import take_baselines, with_settings
 from weft.tasks.using import evaluate
 from weft.training.base_run import WEIGHTS
 from weft.training.folder import RunFolder
@@ -133,7 +133,10 @@ class Run:
         quiet: bool = True,
         **settings: Any,
     ) -> dict[str, Any]:
-        """Measures on data; on the run's own held-out part when none is named, which is read as it was in training."""
+        """Measures on data; on the run's own held-out part when none is named, which is read as it was in training.
+
+        Plain methods that were fitted on the training data stand beside them, unless `baselines=False`.
+        """
         named = [data] if isinstance(data, str | Path) else list(data or ())
         as_trained = {} if named else read_options(dict(self.config.get("training") or {}))
         ways = {name: said or as_trained.get(name) for name, said in read_options(settings).items()}
@@ -141,9 +144,12 @@ class Run:
         if columns and not named:
             fix = "name the data, or leave the column out: the run's own data is read as it was in training"
             raise ConfigError("a column of which table?", where=next(iter(columns)), fix=fix)
-        run = self.task.prepared(self._loaded.reading(columns), with_settings(self.task.Evaluate(), settings))
+        baselines = take_baselines(settings)
+        how = with_settings(self.task.Evaluate(), settings)
+        run, progress = self.task.prepared(self._loaded.reading(columns), how), Progress(quiet=quiet)
         with self.used(**ways):
-            found, what = evaluate(self.task, run, [str(d) for d in named], Progress(quiet=quiet))
+            trained = self._loaded if baselines else None
+            found, what = evaluate(self.task, run, [str(d) for d in named], progress, trained)
         written = self._illustrate(found, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
                 "metrics": dict(found.metrics), **found.more, **written}  # fmt: skip

@@ -21,7 +21,7 @@ from weft.requirements import check_requirements
 from weft.runs.finding import require_run
 from weft.storage.disk import shown
 from weft.tasks.card import Card
-from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.limits import take_baselines, with_settings
 from weft.tasks.settings.sized import SizedTraining
 from weft.training.folder import RunFolder, check_place
 from weft.training.progress import Progress, read_counter
@@ -44,6 +44,7 @@ class Asked:
     origin: str | None  # the run to start from
     valid: str | None
     settings: Mapping[str, Any]
+    baselines: bool = True  # whether plain methods are measured beside the model at the end
 
     @property
     def training_settings(self) -> dict[str, Any]:
@@ -86,7 +87,8 @@ def train(
     sources = tuple(str(s) for s in ([data] if isinstance(data, str | Path) else data))
     budget = Budget(steps=steps, minutes=minutes, epochs=epochs)
     plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
-    asked = Asked(sources, task, model, preset, budget, _text(from_), _text(valid), plain)
+    baselines = take_baselines(plain)
+    asked = Asked(sources, task, model, preset, budget, _text(from_), _text(valid), plain, baselines)
     place = None if out is None else RunFolder(out)
     with StopRequest() as stop, _processes():
         if int(os.environ.get("RANK", "0")) > 0:
@@ -171,9 +173,10 @@ def check_again(card: Card, config: Mapping[str, Any], asked: Asked) -> None:
     """What the user says again at a resume must be what the run began with."""
     began = {**config["training"], **config["budget"], "model": config.get("model_name"),
              "preset": config.get("preset"), "valid": config["data"].get("valid"), "from": config.get("from"),
-             "task": config["task"]}  # fmt: skip
+             "task": config["task"], "baselines": config.get("baselines", True)}  # fmt: skip
     said = {"task": asked.task, "model": asked.model, "preset": asked.preset, "from": asked.origin,
-            "valid": asked.valid, **vars(asked.budget), **asked.settings}  # fmt: skip
+            "valid": asked.valid, **vars(asked.budget), **asked.settings,
+            "baselines": None if asked.baselines else False}  # fmt: skip
     for key, value in said.items():
         if value is None or value == "auto":
             continue

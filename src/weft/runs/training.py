@@ -23,6 +23,7 @@ from weft.objectives.objective import Objective
 from weft.runs.run import Run, load, loaded, open_run
 from weft.runs.start import Asked, choose, reading_settings
 from weft.storage.store import shown
+from weft.tasks.baselines import COMPARED
 from weft.tasks.card import Card
 from weft.tasks.planning import AnyData, Plan, plan, record_of, restore, training_of
 from weft.tasks.request import Loaded, Request
@@ -39,6 +40,8 @@ from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.work import Work
 from weft.training.world import World
+
+KEPT_MEASURES = ("intervals", *COMPARED)  # of an evaluation, beside its metrics, in the result of a run
 
 
 def together() -> World:
@@ -63,6 +66,8 @@ def train_new(
         made = plan(card.task, request, data)
         taken = {"because": f"weft found {why} (for another task: --task NAME)"} if why else {}
         lines = {"task": f"{card.name}: {card.summary}", **taken, **made.lines}
+        unset = {} if asked.baselines else {"baselines": False}
+        made = replace(made, work=replace(made.work, record={**made.work.record, **unset}))
         work, name = made.work.decided(device), stem(asked.sources, card.reader.sample)
         with claim(work, None if place is None else place.path, resume=False, world=world, stem=name) as folder:
             for title, text in {**lines, "run": shown(folder.path)}.items():
@@ -162,7 +167,7 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
         "steps": outcome.steps,
         "seconds": round(outcome.seconds, 1),
         "metrics": dict(ending.measured.metrics),
-        **{key: ending.measured.more[key] for key in ("intervals",) if ending.measured.more.get(key)},
+        **{key: ending.measured.more[key] for key in KEPT_MEASURES if ending.measured.more.get(key)},
         "sample": ending.sample,
         "example": ending.example,
         **({"warning": outcome.warning} if outcome.warning else {}),

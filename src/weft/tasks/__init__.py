@@ -26,6 +26,7 @@ settings    settings that all trainings share
 planning    the flow above, and back into it with --resume
 recipe      models by name, sizes and learning rates; sizing chooses the size by the speed of the machine
 finetuning  one policy for --from
+baselines   plain methods on the same held-out data, and which won
 measuring   held-out data measured within a time
 using       evaluate, and finish: measures and model card
 exchange    Exchange: what every task says of models from other tools and for other tools

@@ -12,6 +12,8 @@ from weft.errors import WeftError
 from weft.files.dataset import Dataset
 from weft.generate.compute import prepared
 from weft.models.stream import Model, Stream
+from weft.objectives.measures.tallies import Tally
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import C, Codecs, codec_at
 from weft.tasks.record import DataRecord
 from weft.tasks.settings.limits import with_settings
@@ -178,6 +180,9 @@ class Measured:
     metrics: Mapping[str, float]
     more: Mapping[str, Any] = field(default_factory=dict)
     pictures: Mapping[str, bytes] = field(default_factory=dict)  # by file name
+    tally: Tally | None = None  # the measure by which the run is set beside plain methods
+    baselines: tuple[Baseline, ...] = ()  # plain methods that were measured along with it
+    rows: Sequence[Any] | None = None  # the held-out rows that were measured, where some were left out
 
     def beside(self, metrics: Mapping[str, float], more: Mapping[str, Any]) -> "Measured":
         """The same with further measures."""

@@ -22,6 +22,7 @@ from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways
+from weft.tasks.baselines import Baseline
 from weft.tasks.card import Card
 from weft.tasks.codec import Codecs
 from weft.tasks.exchange import Exchange
@@ -223,6 +224,13 @@ class Task(Exchange, Generic[D, E, S]):
         A text that takes longer than `seconds` is measured in part, and `more["part"]` says so; of rows, whoever calls
         takes as many as there is time for.
         """
+
+    def baselines(self, run: Loaded, data: D, held_out: Any, measured: Measured) -> Iterator[Baseline]:
+        """Plain methods on the same held-out data, the cheapest first, fitted on `data.train` alone.
+
+        Each has a tally with as many rows as that of the run's own measure, in the same order.
+        """
+        return iter(())
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: Any) -> View:
         """What the model does inside with an input, or several where the task asks for several; `how` is a `Look`."""

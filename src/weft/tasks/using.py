@@ -1,15 +1,17 @@
 """What is done with a run once it is trained: its own held-out data, an evaluation, the words of its model card."""
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from weft.errors import DataError
+from weft.errors import DataError, WeftError
 from weft.files.finding import require_data
+from weft.files.ways import read_options, reading
 from weft.models.describing import in_words
-from weft.tasks.measuring import final_seconds, rows_in_time
+from weft.tasks.baselines import advice, compared, missing_noted, most_rows
+from weft.tasks.measuring import final_seconds, rows_in_time, spread
 from weft.tasks.planning import AnyData, AnyTask, training_of
 from weft.tasks.request import Loaded, Measured
 from weft.training.card import finite
@@ -28,14 +30,54 @@ class Ending:
     example: str = ""  # an input to try
 
 
-def evaluate(task: AnyTask, run: Loaded, sources: Sequence[str], progress: Progress) -> tuple[Measured, str]:
-    """How well a run does on data, by default on its own held-out part; and what was measured on."""
-    if sources:
+def evaluate(
+    task: AnyTask, run: Loaded, sources: Sequence[str], progress: Progress, trained: Loaded | None = None
+) -> tuple[Measured, str]:
+    """How well a run does on data, by default on its own held-out part; and what was measured on.
+
+    With `trained`, the run as it was trained, plain methods are fitted on its data and measured beside it.
+    """
+    own = None if sources else own_data(task, run)
+    if own is None:
         held, what = task.held_out(run, sources), ", ".join(sources)
     else:
-        own = own_data(task, run)
         held, what = own.held_out, f"held out: {own.rule}"
-    return _finite(task.measure(run, held, progress)), what
+    measured = _finite(task.measure(run, held, progress))
+    if trained is not None:
+        measured = beside(task, run, own or _trained_on(task, trained), held, measured)
+    return measured, what
+
+
+def _trained_on(task: AnyTask, run: Loaded) -> AnyData | None:
+    """The data that a run was trained on, read as it was then; None where it is gone or has changed."""
+    try:
+        with reading(**read_options(dict(run.config.get("training") or {}))):
+            return own_data(task, run)
+    except WeftError:
+        return None
+
+
+def beside(
+    task: AnyTask, run: Loaded, data: AnyData | None, held_out: Any, measured: Measured, seconds: float | None = None
+) -> Measured:
+    """The measures with those of plain methods on the same examples, and which won."""
+    found, remarks, most = list(measured.baselines), list[str](), most_rows(seconds)
+    if data is None:
+        gone = "the data that this run was trained on is gone or has changed: no plain method was fitted on it"
+        remarks += [] if found else [gone]
+    else:
+        rows = len(data.train) if isinstance(data.train, Sized) else 0
+        if rows > most:
+            data = replace(data, train=spread(data.train, most))
+            remarks.append(f"plain methods were fitted on {most:,} of {rows:,} rows, spread evenly")
+        with missing_noted(remarks):
+            rows_measured = held_out if measured.rows is None else measured.rows
+            for one in task.baselines(run, data, rows_measured, measured):
+                found.append(one)
+    helps = advice(
+        run.data.amounts.get("train"), begun=bool(run.config.get("from")), starts_from=bool(task.starts_from)
+    )
+    return replace(measured, more={**measured.more, **compared(measured.tally, found, helps, remarks)})
 
 
 def own_data(task: AnyTask, run: Loaded) -> Any:
@@ -60,6 +102,8 @@ def finish(task: AnyTask, run: Loaded, data: AnyData, progress: Progress) -> End
     limit = seconds if task.slow_rows else None
     held, part = rows_in_time(data.held_out, limit, lambda rows: task.measure(run, rows, quiet))
     measured = _finite(task.measure(run, held, progress, seconds))
+    if run.config.get("baselines", True):
+        measured = beside(task, run, data, held, measured, seconds)
     part = {**part, **{name: text for name, text in measured.more.items() if name == "part"}}
     for text in part.values():
         progress.say(text)
@@ -90,4 +134,4 @@ def _beginnings(run: Loaded) -> dict[str, str]:
 
 
 def _finite(measured: Measured) -> Measured:
-    return Measured(measured.examples, finite(measured.metrics), measured.more, measured.pictures)
+    return replace(measured, metrics=finite(measured.metrics))

@@ -14,6 +14,7 @@ def model_card(name: str, result: Mapping[str, Any], *, summary: str, use: str, 
     lines += ["## Measured on held-out data", ""]
     lines += ["| measure | value |", "|---|---|"]
     lines += [f"| {measure} | {value:.4g} |" for measure, value in result["metrics"].items()]
+    lines += _beside(result)
     lines += ["", "![loss](loss.png)", "", "## How it was made", "", "| | |", "|---|---|"]
     lines += [f"| {fact} | {_cell(value)} |" for fact, value in facts.items()]
     lines += [f"| parameters | {result['parameters']:,} ({count(result['parameters'])}) |"]
@@ -28,6 +29,22 @@ def model_card(name: str, result: Mapping[str, Any], *, summary: str, use: str, 
         fence = "`" * max(4, 1 + max((len(run) for run in _runs(text)), default=0))
         lines += ["## A sample", "", fence, text, fence, ""]
     return "\n".join(lines)
+
+
+def _beside(result: Mapping[str, Any]) -> list[str]:
+    """Plain methods on the same examples, and which won."""
+    remarks = [f"- {_cell(text)}" for text in result.get("baseline_remarks", ())]
+    if "comparison" not in result:
+        return ["", *remarks] if remarks else []
+    won, intervals = result["comparison"], result["baseline_intervals"]
+    rows = []
+    for name, metrics in result["baselines"].items():
+        value, ends = metrics[won["measure"]], intervals[name][won["measure"]]
+        rows.append(f"| {name} | {value:.4g} | {ends[0]:.4g} to {ends[1]:.4g} |")
+    title = f"| plain method | {won['measure']} | 95 % interval |"
+    sentence = won["sentence"]
+    return ["", "## Beside plain methods", "", f"{sentence[:1].upper()}{sentence[1:]}.", "", title, "|---|---|---|",
+            *rows, *([""] if remarks else []), *remarks]  # fmt: skip
 
 
 def finite(metrics: Mapping[str, Any]) -> dict[str, float]:

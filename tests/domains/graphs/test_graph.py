@@ -51,9 +51,9 @@ def test_whole_graphs_are_labelled_with_probabilities(ring_run: weft.Run, rings:
 def test_simple_rules_are_measured_beside_the_model(ring_run: weft.Run):
     found = ring_run.evaluate()
     assert found["metrics"].keys() >= {"accuracy"} and found["intervals"]["accuracy"][0] <= found["metrics"]["accuracy"]
-    assert set(found["baselines"]) == {"majority_accuracy", "linear_accuracy"}
-    assert found["baselines"]["majority_accuracy"] == 0.5
-    assert "For comparison" in (ring_run.folder / "README.md").read_text()
+    assert set(found["baselines"]) == {"majority", "linear", "forest"}
+    assert found["baselines"]["majority"]["accuracy"] == 0.5
+    assert "Beside plain methods" in (ring_run.folder / "README.md").read_text()
 
 
 def test_numbers_of_whole_graphs_may_grow_with_the_nodes_and_classes_do_not(ring_run: weft.Run, tmp_path: Path):
@@ -83,7 +83,7 @@ def test_nodes_are_labelled_and_those_to_test_on_are_measured_apart(tmp_path: Pa
     assert set(found["nodes"][0]) == {"node", "label", "probabilities"}
     measured = run.evaluate()
     assert measured["examples"] == 5 and measured["test"]["examples"] == 5
-    assert measured["baselines"]["propagation_accuracy"] == 1.0, "labels handed on along edges are right here"
+    assert measured["baselines"]["propagation"]["accuracy"] == 1.0, "labels handed on along edges are right here"
     assert command(["predict", str(run.folder), str(data)]) == 0
     assert len(capsys.readouterr().out.strip().splitlines()) == 20
 
@@ -122,7 +122,7 @@ def test_numbers_of_nodes_are_learned(tmp_path: Path):
     run = weft.train(data, out=tmp_path / "run", model="gcn", **FEW)
     (found,) = run.predict(str(data))
     assert set(found["nodes"][0]) == {"node", "value"}
-    assert run.report["metrics"]["rmse"] > 0 and "mean_rmse" in run.evaluate()["baselines"]
+    assert run.report["metrics"]["rmse"] > 0 and "rmse" in run.evaluate()["baselines"]["mean"]
 
 
 def test_tables_named_together_are_one_graph_and_columns_are_found_by_name(tmp_path: Path):

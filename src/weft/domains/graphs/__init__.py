@@ -3,18 +3,18 @@
 A token is a node (or an element of a set). Its edges are relations between tokens, with types and weights; eigenvectors
 of the Laplacian and steps between nodes say where it is. A label belongs to a node or to the whole.
 
-cards     graph and sets in plain words
-settings  of their trainings
-reading   files become graphs and sets
-dataset   graphs, sets or nodes to train on and held out
-codec     GraphCodec: features, words and types of edges
-encoded   graphs as numbers and as samples
-recipe    models that suit a budget
-measures  what simple rules reach: the commonest label, a linear map, the neighbours' labels
-views     a graph drawn, and what one node read
-sample    a party's tables as a graph, throws of dice as sets
+cards      graph and sets in plain words
+settings   of their trainings
+reading    files become graphs and sets
+dataset    graphs, sets or nodes to train on and held out
+codec      GraphCodec: features, words and types of edges
+encoded    graphs as numbers and as samples
+recipe     models that suit a budget
+baselines  plain methods: a linear map, the neighbours' labels, a forest on substructures
+views      a graph drawn, and what one node read
+sample     a party's tables as a graph, throws of dice as sets
 
-labels    graph and sets: labels of nodes, of whole graphs, or of sets; their export
-rows      graphs and sets in the rows of tables that are to be labelled
-elements  what both do: codecs, values for each element, measures; labels, tables and vectors as answers
+labels     graph and sets: labels of nodes, of whole graphs, or of sets; their export
+rows       graphs and sets in the rows of tables that are to be labelled
+elements   what both do: codecs, values for each element, measures; labels, tables and vectors as answers
 """

@@ -15,9 +15,8 @@ from weft.batches.like_lengths import in_order
 from weft.core import PerToken, Pooled
 from weft.core.heads import summary
 from weft.domains.graphs.codec import GraphCodec
-from weft.domains.graphs.dataset.data import GraphData, HeldGraphs, LabelledNodes, Rows, graphs_of, labels_of
+from weft.domains.graphs.dataset.data import GraphData, LabelledNodes, Rows, graphs_of, labels_of
 from weft.domains.graphs.encoded import EncodedGraphs, GraphRows, batch_of
-from weft.domains.graphs.measures import baselines
 from weft.domains.graphs.reading.graph_set import GraphSet
 from weft.domains.graphs.recipe import check_size, places_of
 from weft.domains.graphs.settings import ElementTraining
@@ -118,19 +117,18 @@ def each_of(
 
 
 def measured(run: Loaded, held_out: Rows, progress: Progress, called: str) -> Measured:
-    """How good the answers are for labelled graphs or nodes, with what simple rules reach beside it."""
+    """How good the answers are for labelled graphs or nodes."""
     codec, truth = run.codec("label", LabelCodec), labels_of(held_out)
     codec.encode(truth)  # refuses unknown labels before anything is computed
     each = values_of(run, graphs_of(held_out), progress)
     if not isinstance(held_out, LabelledNodes):
-        found = labelling.measured(codec, torch.cat(each), truth, [graph.name for graph in held_out], called=called)
-        return replace(found, more={**found.more, "baselines": baselines(held_out, codec, graph_codec(run.codecs))})
+        return labelling.measured(codec, torch.cat(each), truth, [graph.name for graph in held_out], called=called)
     found = _nodes_measured(codec, held_out, each, held_out.masks)
-    more: dict[str, Any] = {"baselines": baselines(held_out, codec, graph_codec(run.codecs))}
-    if held_out.others:
-        test = _nodes_measured(codec, held_out, each, held_out.others)
-        more["test"] = {"examples": test.examples, **test.metrics, "intervals": test.more["intervals"]}
-    return replace(found, more={**found.more, **more})
+    if not held_out.others:
+        return found
+    test = _nodes_measured(codec, held_out, each, held_out.others)
+    test_part = {"examples": test.examples, **test.metrics, "intervals": test.more["intervals"]}
+    return replace(found, more={**found.more, "test": test_part})
 
 
 def _nodes_measured(
@@ -143,14 +141,14 @@ def _nodes_measured(
     return labelling.measured(codec, values, LabelledNodes(held_out.graphs, masks).labels(), names, called="node")
 
 
-def wholes(found: GraphSet, codec: GraphCodec, thing: str) -> HeldGraphs:
+def wholes(found: GraphSet, codec: GraphCodec, thing: str) -> list[Graph]:
     """Labelled graphs or sets of a file to measure on."""
     graphs = [graph for graph in aligned(found, codec) if graph.label]
     if not graphs:
         raise DataError(
             f"no {thing} with a label", where=listed(found.files), fix="name files with labels to measure on"
         )
-    return HeldGraphs(graphs)
+    return graphs
 
 
 def nodes(found: GraphSet, codec: GraphCodec) -> LabelledNodes:

@@ -15,12 +15,12 @@ import torch
 from weft.batches.source import Source
 from weft.domains.graphs import elements, rows
 from weft.domains.graphs import recipe as recipes
+from weft.domains.graphs.baselines import node_baselines, whole_baselines
 from weft.domains.graphs.cards import GRAPH, SETS
 from weft.domains.graphs.codec import GraphCodec
-from weft.domains.graphs.dataset.data import GraphData, Rows
+from weft.domains.graphs.dataset.data import GraphData, LabelledNodes, Rows, labels_of
 from weft.domains.graphs.elements import AskElements
 from weft.domains.graphs.encoded import EncodedGraphs
-from weft.domains.graphs.measures import in_words
 from weft.domains.graphs.reading import files as graph_files
 from weft.domains.graphs.reading import set_files
 from weft.domains.graphs.reading.given import Named, are_tables, given_graphs, given_sets, set_in_words
@@ -36,8 +36,10 @@ from weft.modalities.graph_embed import GraphEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks.asks import Answer, Asks, Content, Given, Gives, Opened, Use, Ways, in_a_file, only_one, unlike
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.labels import labelling
+from weft.tasks.labels.baselines import LabelTarget
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.task import LabelTask
 from weft.tasks.outgoing import Outgoing, plain_model, with_labels
@@ -90,9 +92,6 @@ class ElementLabels(LabelTask[GraphData, EncodedGraphs, T]):
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return recipes.graph_facts(run, "labelled nodes" if elements.is_node_level(run) else f"{self.whole}s")
 
-    def example(self, run: Loaded, measured: Measured) -> str:
-        return in_words(measured.more.get("baselines", {}))
-
     def gives(self, run: Loaded) -> Gives:
         found = labelling.gives(run.codec("label", LabelCodec), elements.WRITES)
         return replace(found, kind="table", columns=("node", *found.columns)) if elements.is_node_level(run) else found
@@ -123,6 +122,16 @@ class ElementLabels(LabelTask[GraphData, EncodedGraphs, T]):
 
     def measure(self, run: Loaded, held_out: Rows, progress: Progress, seconds: float | None = None) -> Measured:
         return elements.measured(run, held_out, progress, self.whole)
+
+    def labels(self, rows: Rows) -> Sequence[str]:
+        return labels_of(rows)
+
+    def learned_baselines(self, run: Loaded, target: LabelTarget, train: Rows, held_out: Rows) -> Iterator[Baseline]:
+        codec = elements.graph_codec(run.codecs)
+        if isinstance(train, LabelledNodes) and isinstance(held_out, LabelledNodes):
+            return node_baselines(target, train, held_out, codec)
+        assert not isinstance(train, LabelledNodes) and not isinstance(held_out, LabelledNodes)
+        return whole_baselines(target, train, held_out, codec)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtGraph) -> View:
         one = only_one(inputs, f"a {self.whole}")

@@ -11,6 +11,7 @@ codec     what a decoder writes; the languages of a translation
 encoded   pairs as ids and as samples, by like length
 recipe    encoder–decoders that suit a budget
 measures  BLEU and chrF with intervals, exact matches
+baselines plain methods: the source copied, a table of words
 views     which words were read for which
 sample    the phrasebook
 exchange  encoder–decoders from elsewhere and for elsewhere

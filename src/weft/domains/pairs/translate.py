@@ -1,10 +1,12 @@
 """translate: learn to translate from sentence pairs. Pairs in, a model that translates sentences and documents out."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import final
 
 from weft.batches.source import Source
+from weft.domains.pairs.baselines import chrf_tally, pair_baselines
 from weft.domains.pairs.cards import TRANSLATE
 from weft.domains.pairs.codec import ChosenLanguages
 from weft.domains.pairs.dataset import PairData, grouped
@@ -32,6 +34,7 @@ from weft.models.stream import Model
 from weft.objectives import TargetToken
 from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Asks, Given, Gives, Use, only_text, texts_of
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.outgoing import Outgoing
 from weft.tasks.parts import End, Parts
@@ -137,7 +140,13 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     ) -> Measured:
         writer = TextWriter(run)
         found = answer_all(writer, held_out, writer.write_long, run.usual(Decoding), str, progress)
-        return found.measured(*translation_measures(found.answers, found.held))
+        measured = found.measured(*translation_measures(found.answers, found.held))
+        return replace(measured, tally=chrf_tally(found.answers, found.held))
+
+    def baselines(
+        self, run: Loaded, data: PairData, held_out: Sequence[Held], measured: Measured
+    ) -> Iterator[Baseline]:
+        return pair_baselines(data.train, held_out)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtTranslation) -> View:
         """The alignment of a sentence with its translation by the model, or with one that is given."""

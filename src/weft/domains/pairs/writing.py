@@ -152,7 +152,8 @@ class AnsweredSources:
             for one, text in zip(self.held[:SHOWN], self.answers[:SHOWN], strict=True)
         ]
         long = {"left_out_long": self.long} if self.long else {}
-        return Measured(len(self.held), metrics, {**more, "tokens": self.tokens, **long, "samples": examples})
+        more = {**more, "tokens": self.tokens, **long, "samples": examples}
+        return Measured(len(self.held), metrics, more, rows=self.held)
 
 
 Write = Callable[[Sequence[str], Decoding, Progress | None], list[list[WrittenText]]]

@@ -18,6 +18,7 @@ dataset             pictures to train on and pictures held out
 codec               PictureCodec: the size at which pictures are read, and how they are prepared
 encoded             pictures at the model's size, changed at random, in batches
 recipe              models that suit a budget, and what they cost
+baselines           plain methods: the nearest thumbnails, principal components
 views               maps over a picture, learned filters and positions
 sample              digits that come with scikit-learn
 exchange            models of pictures from elsewhere and for elsewhere

@@ -9,6 +9,7 @@ from weft.batches.source import Source
 from weft.core import Pooled
 from weft.domains.pictures import given as pictures
 from weft.domains.pictures import recipe as recipes
+from weft.domains.pictures.baselines import MOST_PICTURES, picture_baselines
 from weft.domains.pictures.cards import CLASSIFY_IMAGES
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData
@@ -27,13 +28,16 @@ from weft.models.stream import Model, Stream
 from weft.objectives.objective import Objective
 from weft.tasks.adopting import Adopted, label_codec, label_objective
 from weft.tasks.asks import Answer, Given, Ways
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import decided as with_head_lr
 from weft.tasks.finetuning import with_lora
 from weft.tasks.labels import labelling
+from weft.tasks.labels.baselines import LabelTarget
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.task import LabelTask
+from weft.tasks.measuring import spread
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
@@ -147,6 +151,16 @@ class ClassifyImages(LabelTask[PictureData, SeenPictures, PictureLabelTraining])
         found = labelling.measured(codec, values, true, held_out.names, called="picture")
         sheet = pictures.mistakes(frames, labelling.surest_mistakes(codec, values, true, MISTAKES))
         return replace(found, pictures={**found.pictures, **sheet})
+
+    def labels(self, rows: Album) -> Sequence[str]:
+        return rows.labels or ()
+
+    def learned_baselines(self, run: Loaded, target: LabelTarget, train: Album, held_out: Album) -> Iterator[Baseline]:
+        return picture_baselines(run, target, train, held_out)
+
+    def baselines(self, run: Loaded, data: PictureData, held_out: Album, measured: Measured) -> Iterator[Baseline]:
+        few = spread(data.train, MOST_PICTURES) if len(data.train) > MOST_PICTURES else data.train
+        return super().baselines(run, replace(data, train=few), held_out, measured)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, inputs, how, labelling.codec_of(run.codecs))

@@ -1,8 +1,10 @@
 """distill-images: a student learns from its own average to see the whole in the part (DINO). No labels are needed."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -31,8 +33,10 @@ from weft.models.distilled import Distilled
 from weft.models.stream import Model, Stream
 from weft.models.zoo.vision import distilled
 from weft.objectives.distil import Distil
+from weft.objectives.measures.tallies import Tally
 from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Given, Gives, Ways
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights, with_lora
 from weft.tasks.measuring import counted
@@ -148,16 +152,24 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         frames, stride, mark = pictures.frames_for(run, held_out), embed_of(model.config).stride, key("", 0, "augment")
         objective, device = Distil.Config().build(), next(model.parameters()).device
         total, seen, entropy = 0.0, 0, 0.0
+        rows, outputs = list[tuple[float, int]](), 1
         with counted(progress, len(frames), "pictures") as count:
             for batch in MultiCrop(training.near, training.augment, stride, mark).of_all(frames):
                 batch = batch.to(device)
                 loss = objective(model.eval(), batch)
                 total, seen = total + float(loss.total), seen + loss.count
+                rows.append((float(loss.total), loss.count))
                 shares = model.taught(batch.wide[0]).mean(0)
                 entropy += float(-(shares * shares.clamp(min=1e-12).log()).sum()) * len(batch)
+                outputs = len(shares)
                 count(len(batch))
         metrics = {"loss": total / max(1, seen), "variety": entropy / max(1, len(held_out))}
-        return Measured(len(held_out), metrics, {"batch": SCORED})
+        own = np.array(rows, float).reshape(-1, 2)
+        even = np.stack([own[:, 1] * math.log(outputs), own[:, 1]], 1)
+        plain = Baseline("uniform", "all outputs alike", Tally("loss", even, lower=True))
+        return Measured(
+            len(held_out), metrics, {"batch": SCORED}, tally=Tally("loss", own, lower=True), baselines=(plain,)
+        )
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, inputs, how)

@@ -35,9 +35,11 @@ from weft.models.autoencoder import Autoencoder
 from weft.models.backbone import embed_of
 from weft.models.stream import Model
 from weft.models.zoo.vision import autoencoder
+from weft.objectives.measures.tallies import Tally, root
 from weft.objectives.reconstruct import Reconstruct, draw_shown
 from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Given, Gives, Ways
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import with_lora
 from weft.tasks.outgoing import Outgoing, with_labels
@@ -231,15 +233,25 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         objective = from_json(run.config["objective"], Reconstruct.Config).build()
         total, seen = 0.0, 0
         errors: dict[float, list[float]] = {share: [] for share in SHARES}
+        plain = list[float]()
         for _, picture in pictures.in_batches(run, frames, progress):
             loss = objective(model.eval(), picture)
             total, seen = total + float(loss.total), seen + loss.count
             for share, squares in errors.items():
-                squares += [one for one in squared_errors(picture, *fill(model, picture, share)) if one is not None]
+                filled, shown = fill(model, picture, share)
+                squares += [one for one in squared_errors(picture, filled, shown) if one is not None]
+                if share == SHARES[-1]:
+                    mean = _mean_shown(picture, shown)
+                    plain += [one for one in squared_errors(picture, mean, shown) if one is not None]
         metrics = {f"rmse_{100 * share:.0f}_hidden": (sum(s) / max(1, len(s))) ** 0.5 for share, s in errors.items()}
         _, first = next(pictures.in_batches(run, frames, at_once=SHOWN))
         drawn = {"reconstructions.png": sheet(model, first)}
-        return Measured(len(held_out), {"loss": total / max(1, seen), **metrics}, {}, drawn)
+        name = list(metrics)[-1]
+        own, plainly = (
+            Tally(name, np.stack([s, np.ones(len(s))], 1), root, lower=True) for s in (errors[SHARES[-1]], plain)
+        )
+        beside = (Baseline("mean", "the mean of the visible pixels", plainly),) if plain else ()
+        return Measured(len(held_out), {"loss": total / max(1, seen), **metrics}, {}, drawn, own, beside)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, inputs, how)
@@ -249,6 +261,14 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
 
     def outgoing(self, run: Loaded) -> Outgoing:
         return with_pictures(with_labels(run), run)
+
+
+def _mean_shown(picture: Picture, shown: Tensor) -> Tensor:
+    """Pictures with the mean of the pixels that are shown wherever one is hidden."""
+    seen = shown if picture.missing is None else shown & ~picture.missing
+    counts = seen.sum((2, 3), keepdim=True).clamp(min=1)
+    mean = torch.where(seen, picture.pixels, 0).sum((2, 3), keepdim=True) / counts
+    return torch.where(shown, picture.pixels, mean.expand_as(picture.pixels))
 
 
 def _autoencoder(run: Loaded) -> Autoencoder:

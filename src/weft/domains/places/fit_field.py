@@ -19,6 +19,7 @@ from weft.modalities.points import PointEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives import Number, Objective
 from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.labels import labelling
 from weft.tasks.labels.label import LabelCodec
@@ -114,6 +115,9 @@ class FitField(LabelTask[PlaceData, EncodedPlaces, PlaceTraining]):
 
     def measure(self, run: Loaded, held_out: PlaceRows, progress: Progress, seconds: float | None = None) -> Measured:
         return fitted.measured(run, held_out, fitted.known_places(self, run), progress)
+
+    def baselines(self, run: Loaded, data: PlaceData, held_out: PlaceRows, measured: Measured) -> Iterator[Baseline]:
+        return iter(())  # `measure` has them
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: pictures.LookAtField) -> View:
         return pictures.looked(run, inputs, how, lambda: fitted.known_places(self, run))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import torch
 
 from weft.config import from_json
 from weft.domains.places.codec import ColourCodec, PlaceCodec
@@ -21,7 +22,9 @@ from weft.errors import ConfigError, DataError, WeftError
 from weft.inspect.figures import png_of
 from weft.models.stream import Stream
 from weft.objectives.measures.nearest import asked_within, nearest_classes, nearest_numbers, neighbours, psnr
+from weft.objectives.measures.tallies import Tally, ratio
 from weft.tasks.asks import Answer, Content, Given, Spot, in_a_file, unlike
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.labels import labelling
 from weft.tasks.labels.classes import ClassCodec
@@ -259,9 +262,14 @@ def measured(run: Loaded, held_out: PlaceRows, known: PlaceRows | None, progress
     else:
         names = [", ".join(f"{value:g}" for value in place) for place in held_out.where]
         found = labelling.measured(label, values, truth, names, called="place")
-    beside = {} if known is None else baselines(codec, label, known, held_out)
+    plain: tuple[Baseline, ...] = ()
+    if known is not None:
+        some = asked_within(len(held_out), len(known))
+        plain = baselines(codec, label, known, held_out.take(some))
+        found = replace(found, tally=_tally(label, _answers(label, values[some]), held_out.take(some)), baselines=plain)
+    beside = {f"{one.name}_{one.tally.measure}": one.tally.value for one in plain}
     picture = {"field.png": png_of(_usual_picture(codec, label, run.stream))} if len(codec.axes) > 1 else {}
-    return Measured(found.examples, {**found.metrics, **beside}, found.more, {**found.pictures, **picture})
+    return replace(found, metrics={**found.metrics, **beside}, pictures={**found.pictures, **picture})
 
 
 def _usual_picture(codec: PlaceCodec, label: LabelCodec, model: Stream) -> np.ndarray:
@@ -269,24 +277,37 @@ def _usual_picture(codec: PlaceCodec, label: LabelCodec, model: Stream) -> np.nd
     return raster.pixels(label, raster.values(model))
 
 
-def baselines(codec: PlaceCodec, label: LabelCodec, known: PlaceRows, asked: PlaceRows) -> dict[str, float]:
-    """The same measure for the nearest known places, and for one answer everywhere."""
-    some = asked.take(asked_within(len(asked), len(known)))
-    rows, weights = neighbours(codec.apart(known.where), codec.apart(some.where))
+def baselines(codec: PlaceCodec, label: LabelCodec, known: PlaceRows, asked: PlaceRows) -> tuple[Baseline, ...]:
+    """The nearest known places, and one answer everywhere."""
+    rows, weights = neighbours(codec.apart(known.where), codec.apart(asked.where))
     if isinstance(label, ClassCodec):
-        learned, truth = (label.encode(part.values.tolist()) for part in (known, some))
+        learned = label.encode(known.values.tolist())
         near = nearest_classes(rows, weights, learned, label.outputs)
         constant = np.bincount(learned, minlength=label.outputs).argmax()
-        return {
-            "nearest_accuracy": float((near == truth).mean()),
-            "constant_accuracy": float((constant == truth).mean()),
-        }
-    near = nearest_numbers(rows, weights, known.values)
-    mean = known.values.astype(np.float64).mean(0)
-    if isinstance(label, ColourCodec):
-        return {"nearest_psnr": psnr(near, some.values), "constant_psnr": psnr(mean, some.values)}
-    return {"nearest_rmse": _rmse(near, some.values), "constant_rmse": _rmse(mean, some.values)}
+    else:
+        near, constant = nearest_numbers(rows, weights, known.values), known.values.astype(np.float64).mean(0)
+    everywhere = np.broadcast_to(constant, near.shape)
+    return (
+        Baseline("nearest", "the nearest known places", _tally(label, near, asked)),
+        Baseline("constant", "one answer everywhere", _tally(label, everywhere, asked)),
+    )
 
 
-def _rmse(found: np.ndarray, truth: np.ndarray) -> float:
-    return float(np.sqrt(((found - truth) ** 2).mean()))
+def _answers(label: LabelCodec, values: torch.Tensor) -> np.ndarray:
+    """What the model says at places: numbers of classes, numbers or colours."""
+    if isinstance(label, ClassCodec):
+        return values.argmax(1).numpy()
+    restored = label.restored(values if isinstance(label, ColourCodec) else values[:, 0])  # type: ignore[attr-defined]
+    return np.asarray(restored)
+
+
+def _tally(label: LabelCodec, answers: np.ndarray, asked: PlaceRows) -> Tally:
+    if isinstance(label, ClassCodec):
+        return Tally.shares("accuracy", answers == label.encode(asked.values.tolist()))
+    errors = answers.astype(np.float64) - asked.values.astype(np.float64)
+    tally = Tally.errors("rmse", errors)
+    return Tally("psnr", tally.rows, _psnr) if isinstance(label, ColourCodec) else tally
+
+
+def _psnr(sums: np.ndarray) -> np.ndarray:
+    return 10 * np.log10(255.0**2 / np.maximum(ratio(sums), 1e-12))

@@ -11,6 +11,7 @@ codec           TextCodec and TagCodec
 encoded         the data as ids and as samples
 recipe          language models and encoders that suit a budget
 measures        tags and the entities they spell out: F1
+baselines       plain methods: counts of words, endings of words, n-grams of tokens
 views           attention within a text, vectors of texts
 sample          opinions, names and running texts of weft's own
 exchange        models of texts from elsewhere and for elsewhere

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional as F
 
 from weft.batches.like_lengths import ids_together
 from weft.core import PerToken
@@ -18,6 +17,7 @@ from weft.generate.compute import Compute
 from weft.inspect.views import LookedAnswer
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.stream import Stream
+from weft.objectives.scoring import scored_by_row
 from weft.tasks.measuring import windows_in_time
 from weft.tasks.request import Loaded, Prediction
 from weft.training.progress import Progress
@@ -114,22 +114,13 @@ def blank_answer(model: Stream, tokenizer: Tokenizer, ids: np.ndarray) -> Looked
 
 def score(
     model: Stream, windows: MaskedWindows, progress: Progress, seconds: float | None = None
-) -> tuple[float, int, int, dict[str, str]]:
-    """The summed loss of hidden tokens in nats, how many were guessed right, their number, and whether they are all."""
-    head = model.eval().head
-    assert head is not None
+) -> tuple[np.ndarray, dict[str, str]]:
+    """Window by window: the summed loss of hidden tokens in nats, how many were guessed right and their number.
 
-    @torch.inference_mode()
-    def scored(most: int | None, count: Callable[[int], None] | None) -> tuple[float, int, int]:
-        total, right, seen, done = 0.0, 0, 0, 0
-        for batch in windows.held_out(most=most):
-            x, truth = batch.wanted.picked(model.encode(batch.given.raw()).x)
-            logits = head.values(x)
-            total += float(F.cross_entropy(logits, truth, reduction="sum"))
-            right, seen, done = right + int((logits.argmax(-1) == truth).sum()), seen + len(truth), done + len(batch)
-            if count is not None:
-                count(done)
-        return total, right, seen
+    And whether these are all windows.
+    """
 
-    found, part = windows_in_time(windows.windows, scored, progress, seconds)
-    return *found, part
+    def rows(most: int | None, count: Callable[[int], None] | None) -> np.ndarray:
+        return scored_by_row(model, windows.held_out(most=most), count)
+
+    return windows_in_time(windows.windows, rows, progress, seconds)

@@ -1,9 +1,10 @@
 """classify-text: learn to label texts. Texts with classes or numbers in, a model that labels new texts out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
 from weft.batches.source import Source
+from weft.domains.texts.baselines.counts import text_baselines
 from weft.domains.texts.cards import CLASSIFY_TEXT
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.labelled import read_texts
@@ -26,8 +27,10 @@ from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks.adopting import Adopted, label_codec, label_objective
 from weft.tasks.asks import Answer, Asks, Given, Use, only_text, texts_of
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.labels import labelling
+from weft.tasks.labels.baselines import LabelTarget
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec
 from weft.tasks.labels.task import LabelTask
@@ -128,6 +131,11 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
         rows = text_of(run.codecs).encode(texts, context_of(run.model.config)).rows
         values = text_values(run.stream, rows, progress)
         return labelling.measured(codec, values, truth, excerpts, called="text")
+
+    def learned_baselines(
+        self, run: Loaded, target: LabelTarget, train: Sequence[Example], held_out: Sequence[Example]
+    ) -> Iterator[Baseline]:
+        return text_baselines(target, [one.text for one in train], [one.text for one in held_out])
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         label = run.codec("label", LabelCodec)

@@ -1,7 +1,7 @@
 """fill-mask: learn to fill in blanks in texts, as BERT learns a language. Other tasks start from what it learns."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from weft.batches.source import Source
 from weft.core import PerToken
+from weft.domains.texts.baselines.ngrams import Ngrams, one_before, training_ids
 from weft.domains.texts.blanks import AskBlanks, blank_answer, candidates, filler, score
 from weft.domains.texts.cards import FILL_MASK
 from weft.domains.texts.codec.text import TextCodec
@@ -33,8 +34,10 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import MaskedToken
+from weft.objectives.measures.tallies import Tally
 from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
@@ -126,13 +129,33 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         self, run: Loaded, held_out: Corpus | CorpusPart, progress: Progress, seconds: float | None = None
     ) -> Measured:
         model, tokenizer = filler(run), text_of(run.codecs).tokenizer
-        ids = encode_pieces(tokenizer, held_out.pieces())
-        mark = (held_out.corpus if isinstance(held_out, CorpusPart) else held_out).fingerprint
-        hidden = _windows((ids, ids), tokenizer, model.config, run.training(MaskTraining), mark)
-        total, right, seen, part = score(model, hidden, progress, seconds)
-        loss, documents = total / max(1, seen), max(1, int((ids[1:] == tokenizer.end).sum()))
-        metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "accuracy": right / max(1, seen)}
-        return Measured(documents, metrics, {"hidden": seen, **part})
+        hidden = _held_windows(run, held_out)
+        rows, part = score(model, hidden, progress, seconds)
+        total, right, seen = rows.sum(0)
+        loss, documents = float(total / max(1, seen)), max(1, int((hidden.valid[1:] == tokenizer.end).sum()))
+        metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "accuracy": float(right / max(1, seen))}
+        tally = Tally("loss", rows[:, [0, 2]], lower=True)
+        return Measured(documents, metrics, {"hidden": int(seen), **part}, tally=tally)
+
+    def baselines(
+        self, run: Loaded, data: TextData, held_out: Corpus | CorpusPart, measured: Measured
+    ) -> Iterator[Baseline]:
+        tokenizer, found = text_of(run.codecs).tokenizer, list[tuple[np.ndarray, ...]]()
+        assert measured.tally is not None
+        first = 0
+        for batch in _held_windows(run, held_out).held_out(most=len(measured.tally.rows)):
+            read, truth, where = batch.given.ids.numpy(), batch.wanted.values.numpy(), batch.wanted.where
+            row, place = np.nonzero(where.numpy())  # type: ignore[union-attr]
+            found.append((row + first, read[row, np.maximum(place - 1, 0)], truth[row, place]))
+            first += len(read)
+        rows, before, truth = (np.concatenate(part) for part in zip(*found, strict=True))
+        counts = Ngrams(training_ids(tokenizer, data.train), tokenizer.size, 2)
+        for name, words, chances in (
+            ("unigram", "the frequencies of tokens", counts.single[truth]),
+            ("bigram", "pairs of tokens", counts.after([one_before(before)], truth)),
+        ):
+            nats = np.bincount(rows, -np.log(chances), len(measured.tally.rows))
+            yield Baseline(name, words, Tally("loss", np.stack([nats, measured.tally.rows[:, 1]], 1), lower=True))
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         model, tokenizer, text = run.stream, text_of(run.codecs).tokenizer, only_text(inputs)
@@ -153,6 +176,14 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         if codec is None or codec.tokenizer.mask is None or not isinstance(getattr(model, "head", None), PerToken):
             return None
         return blank_proof(self, run)
+
+
+def _held_windows(run: Loaded, held_out: Corpus | CorpusPart) -> MaskedWindows:
+    """Windows over a text that is held out, the same tokens hidden in them every time."""
+    tokenizer = text_of(run.codecs).tokenizer
+    ids = encode_pieces(tokenizer, held_out.pieces())
+    mark = (held_out.corpus if isinstance(held_out, CorpusPart) else held_out).fingerprint
+    return _windows((ids, ids), tokenizer, run.model.config, run.training(MaskTraining), mark)
 
 
 def _windows(

@@ -1,15 +1,18 @@
 """language-model: learn to continue a text. Files of text in, a model that writes on and scores text out."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, cast, final
 
+import numpy as np
+
 from weft.batches.source import Source
-from weft.batches.windows import TextWindows, count_windows, score_windows
+from weft.batches.windows import TextWindows, count_windows, score_windows, scored_spans
 from weft.config import MAX_JSON_BYTES
+from weft.domains.texts.baselines.ngrams import Ngrams, order_for, training_ids
 from weft.domains.texts.cards import LANGUAGE_MODEL
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.documents import CorpusPart
@@ -43,9 +46,11 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import NextToken
-from weft.objectives.scoring import scored
+from weft.objectives.measures.tallies import Tally
+from weft.objectives.scoring import scored_by_row
 from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.measuring import windows_in_time
 from weft.tasks.outgoing import Outgoing, with_labels
@@ -212,16 +217,32 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)
         ids = encode_pieces(tokenizer, held_out.pieces())
 
-        def score(most: int | None, count: Callable[[int], None] | None) -> tuple[float, int]:
-            return scored(NextToken.Config(), run.model, score_windows(ids, context, most=most), count)
+        def score(most: int | None, count: Callable[[int], None] | None) -> np.ndarray:
+            return scored_by_row(run.model, score_windows(ids, context, most=most), count)
 
-        (total, seen), part = windows_in_time(count_windows(len(ids), context), score, progress, seconds)
-        size, documents = held_out.bytes * seen / max(1, len(ids) - 1), max(1, int((ids[1:] == tokenizer.end).sum()))
+        rows, part = windows_in_time(count_windows(len(ids), context), score, progress, seconds)
+        total, seen, each = float(rows[:, 0].sum()), int(rows[:, 2].sum()), held_out.bytes / max(1, len(ids) - 1)
+        size, documents = each * seen, max(1, int((ids[1:] == tokenizer.end).sum()))
         loss, bits = total / max(1, seen), total / math.log(2) / max(1, size)
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "bits_per_byte": bits}
         unknown = sum(tokenizer.unknown(piece) for piece in held_out.pieces() if piece)
         more = {"tokens": seen, "bytes": round(size), **part, **({"unknown": unknown} if unknown else {})}
-        return Measured(documents, metrics, more)
+        return Measured(documents, metrics, more, tally=_bits(rows[:, 0], rows[:, 2] * each))
+
+    def baselines(
+        self, run: Loaded, data: TextData, held_out: Corpus | CorpusPart, measured: Measured
+    ) -> Iterator[Baseline]:
+        tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)
+        ids = encode_pieces(tokenizer, held_out.pieces()).astype(np.int64)
+        assert measured.tally is not None
+        known, spans = training_ids(tokenizer, data.train), scored_spans(len(ids), context, len(measured.tally.rows))
+        for name, words, order in (
+            ("unigram", "the frequencies of tokens", 1),
+            ("n-gram", "n-grams of tokens", order_for(tokenizer.size)),
+        ):
+            nats = np.append(0, -np.log(Ngrams(known, tokenizer.size, order).chances(ids))).cumsum()
+            rows = np.array([nats[stop] - nats[first] for first, stop in spans])
+            yield Baseline(name, words, _bits(rows, measured.tally.rows[:, 1]))
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         return look_at(run, only_text(inputs), how, partial(next_tokens, run))
@@ -238,3 +259,8 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)
+
+
+def _bits(nats: np.ndarray, sizes: np.ndarray) -> Tally:
+    """Bits per byte, window by window, from losses in nats and numbers of bytes."""
+    return Tally("bits_per_byte", np.stack([nats / math.log(2), sizes], 1), lower=True)

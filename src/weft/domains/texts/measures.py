@@ -9,6 +9,7 @@ import numpy as np
 from weft.domains.texts.reading.schemes import Entity, entities
 from weft.objectives.measures.classes import f1_of, wilson
 from weft.objectives.measures.resampling import bootstrap
+from weft.objectives.measures.tallies import Tally
 
 Rows = Sequence[Sequence[str]]
 
@@ -31,6 +32,16 @@ def tag_measures(found: Rows, truth: Rows, *, spans: bool) -> tuple[dict[str, fl
         more["intervals"] |= bootstrap(len(counts), lambda rows: _measures(counts[rows]))
         more["entities"] = int(counts[:, 2].sum())
     return metrics, more
+
+
+def tag_tally(found: Rows, truth: Rows, *, spans: bool) -> Tally:
+    """The F1 of entities, or the accuracy of tags, sentence by sentence."""
+    if spans:
+        sides = [[set(_spans(tags)) for tags in side] for side in (found, truth)]
+        counts = [(2 * len(a & b), len(a) + len(b)) for a, b in zip(*sides, strict=True)]
+        return Tally("f1", np.array(counts, float))
+    right = [(sum(a == b for a, b in zip(*pair, strict=True)), len(pair[0])) for pair in zip(found, truth, strict=True)]
+    return Tally("tag_accuracy", np.array(right, float))
 
 
 def _spans(tags: Sequence[str]) -> list[Entity]:

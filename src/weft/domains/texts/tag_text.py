@@ -1,6 +1,6 @@
 """tag-text: learn to tag words: names, parts of speech. Sentences with tags in, a model that tags new ones out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
@@ -9,13 +9,14 @@ from torch import Tensor
 
 from weft.batches.like_lengths import together
 from weft.batches.source import Source
+from weft.domains.texts.baselines.counts import tag_baselines
 from weft.domains.texts.cards import TAG_TEXT
 from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.tagged import TaggedData, read_sentences
 from weft.domains.texts.encoded.whole_texts import TaggedIds, framed, tagged_ids
 from weft.domains.texts.exchange import tag_proof, text_codec, text_files, text_settings, whole_texts, with_text
-from weft.domains.texts.measures import tag_measures
+from weft.domains.texts.measures import tag_measures, tag_tally
 from weft.domains.texts.reading.schemes import entities
 from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.domains.texts.recipe import encoders
@@ -34,6 +35,7 @@ from weft.models.stream import Model, Stream
 from weft.objectives import Tags
 from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
 from weft.tasks.measuring import counted
@@ -175,7 +177,13 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         codec, truth = run.codec("tags", TagCodec), [one.tags for one in held_out]
         codec.encode(truth)  # refuses unknown tags before anything is computed
         found = tagged(run, [one.words for one in held_out], progress)
-        return Measured(len(held_out), *tag_measures(found, truth, spans=codec.spans))
+        tally = tag_tally(found, truth, spans=codec.spans)
+        return Measured(len(held_out), *tag_measures(found, truth, spans=codec.spans), tally=tally)
+
+    def baselines(
+        self, run: Loaded, data: TaggedData, held_out: Sequence[Tagged], measured: Measured
+    ) -> Iterator[Baseline]:
+        return tag_baselines(data.train, held_out, spans=run.codec("tags", TagCodec).spans)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         text = only_text(inputs)

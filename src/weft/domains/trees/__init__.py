@@ -11,6 +11,7 @@ codec         SymbolCodec of brackets, GapCodec of gaps
 encoded       trees as symbols or as gaps, and as samples
 recipe        parsers that suit a budget
 measures      labelled bracket F1, as evalb counts it
+baselines     plain methods: one bracket, brackets that branch to the right
 views         a tree above its words, and what was read for each part
 sample        a small grammar of English with trees
 

@@ -1,6 +1,6 @@
 """parse: learn to parse sentences from bracketed trees. Sentence in, tree out: symbol by symbol, or by tags of gaps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import final
 
@@ -14,6 +14,7 @@ from weft.domains.pairs.writing import WrittenText
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.encoded.whole_texts import TaggedIds
 from weft.domains.texts.exchange import generation, text_codec, with_text
+from weft.domains.trees.baselines import tree_baselines, tree_tally
 from weft.domains.trees.cards import PARSE
 from weft.domains.trees.codec import GapCodec, SymbolCodec
 from weft.domains.trees.dataset import tree_pair
@@ -46,6 +47,7 @@ from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective, SplitTags, TargetSymbol, TargetToken
 from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
@@ -153,7 +155,13 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
         scores = labelled_f1(gold, [one.tree for one in trees], well_formed=[one.well_formed for one in trees])
         shares = {name: float(scores[name]) for name in ("f1", "precision", "recall", "exact", "well_formed")}
         found = replace(found, answers=[str(one.tree) for one in trees])
-        return found.measured(shares, {name: int(scores[name]) for name in ("matched", "gold", "found")})
+        measured = found.measured(shares, {name: int(scores[name]) for name in ("matched", "gold", "found")})
+        return replace(measured, tally=tree_tally(gold, [one.tree for one in trees]))
+
+    def baselines(
+        self, run: Loaded, data: PairData, held_out: Sequence[Held], measured: Measured
+    ) -> Iterator[Baseline]:
+        return tree_baselines(data.train, held_out)
 
     def outgoing(self, run: Loaded) -> Outgoing:
         if "gaps" in run.codecs:

@@ -18,8 +18,10 @@ from weft.errors import ConfigError, DataError
 from weft.inspect.nearest import SPACED_TERM, WordSpace
 from weft.models.word_vectors import WordVectors
 from weft.objectives import NegativeSampling, PairCount
+from weft.objectives.measures.tallies import Tally
 from weft.objectives.objective import Objective
 from weft.objectives.scoring import scored
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.request import Loaded, Measured
 
@@ -78,11 +80,13 @@ def source_of(streams: tuple[np.ndarray, np.ndarray], codec: WordCodec, training
 def measured(run: Loaded, held_out: HeldOutWords, training: WordTraining) -> Measured:
     """Loss on text, analogies and correlation, each beside what is reached without vectors."""
     metrics: dict[str, float] = {}
+    losses: list[Baseline] = []
     more: dict[str, Any] = {}
     examples = 0
     if held_out.text is not None and vectors_of(run).config.kind != "vectors":
         ids, many = words_of(run.codecs).ids(held_out.text.pieces())
-        metrics |= _losses(run, ids, training, held_out.text)
+        losses = _losses(run, ids, training, held_out.text)
+        metrics |= {"loss": losses[0].tally.value, "frequency_loss": losses[1].tally.value}
         examples += many
     for questions in held_out.questions:
         ask = _analogies if isinstance(questions, Analogies) else _likeness
@@ -94,19 +98,19 @@ def measured(run: Loaded, held_out: HeldOutWords, training: WordTraining) -> Mea
         raise DataError(
             problem, where=str(run.folder.path), fix="name a file of analogies, or of word pairs with a similarity"
         )
-    return Measured(examples, metrics, more)
+    return Measured(examples, metrics, more, tally=losses[0].tally if losses else None, baselines=tuple(losses[1:]))
 
 
-def _losses(run: Loaded, ids: np.ndarray, training: WordTraining, text: Any) -> dict[str, float]:
+def _losses(run: Loaded, ids: np.ndarray, training: WordTraining, text: Any) -> list[Baseline]:
     """The loss of the run on a text, and that of a model that knows how often each word occurs and nothing else."""
     codec, model = words_of(run.codecs), vectors_of(run)
     mark = str(getattr(text, "corpus", text).fingerprint)
     source = source_of((ids, ids), codec, training, mark)
     objective = objective_of(training)
-    found = {}
-    for name, one in (("loss", model), ("frequency_loss", _by_frequency(codec.counts, model.config.kind, training))):
-        total, seen = scored(objective, one, source.held_out())
-        found[name] = total / max(1, seen)
+    found = list[Baseline]()
+    for name, one in (("model", model), ("frequency", _by_frequency(codec.counts, model.config.kind, training))):
+        rows = [scored(objective, one, [batch]) for batch in source.held_out()]
+        found.append(Baseline(name, "how often each word occurs", Tally("loss", np.array(rows, float), lower=True)))
     return found
 
 

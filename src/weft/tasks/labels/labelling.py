@@ -20,6 +20,7 @@ from weft.objectives.classify import balanced
 from weft.objectives.measures.calibration import reliability
 from weft.objectives.measures.classes import class_measures, confusion_counts
 from weft.objectives.measures.numbers import number_measures
+from weft.objectives.measures.tallies import Tally
 from weft.tasks.asks import Gives
 from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.labels.classes import ClassCodec
@@ -29,6 +30,7 @@ from weft.tasks.labels.several import SeveralCodec
 from weft.tasks.request import Measured, Prediction
 
 MISTAKES = 8  # listed in an evaluation
+MOST_CONFUSED = 100  # classes of which all confusions are counted in a report
 Kind = Literal["classes", "numbers"]
 
 
@@ -187,7 +189,9 @@ def measured(
     """
     if isinstance(codec, NumberCodec):
         predicted = codec.restored(values[:, 0]).numpy()
-        return Measured(len(labels), *number_measures(predicted, numbers_of(labels)))
+        truth = numbers_of(labels)
+        found = number_measures(predicted, truth)
+        return Measured(len(labels), *found, tally=Tally.errors("rmse", predicted - truth))
     assert isinstance(codec, ClassCodec)
     truth, shares = codec.encode(labels), probabilities(values)
     metrics, more = class_measures(shares, truth, codec.names)
@@ -195,11 +199,15 @@ def measured(
         {called: names[one.row], "label": one.label, "said": one.said, "sure": round(one.sure, 4)}
         for one in surest_mistakes(codec, values, labels, MISTAKES)
     ]
+    counts = confusion_counts(shares.argmax(1), truth, codec.outputs)
+    if codec.outputs <= MOST_CONFUSED:
+        more = {**more, "confusion": {"classes": list(codec.names), "counts": counts.tolist()}}
     pictures = {
-        "confusion.png": confusion(confusion_counts(shares.argmax(1), truth, codec.outputs), codec.names),
+        "confusion.png": confusion(counts, codec.names),
         "calibration.png": calibration(reliability(shares, truth)),
     }
-    return Measured(len(labels), metrics, {**more, "mistakes": mistakes}, pictures)
+    tally = Tally.shares("accuracy", shares.argmax(1) == truth)
+    return Measured(len(labels), metrics, {**more, "mistakes": mistakes}, pictures, tally)
 
 
 def surest_mistakes(codec: LabelCodec, values: Tensor, labels: Sequence[str], most: int) -> list[Mistake]:

@@ -1,7 +1,7 @@
 """LabelTask: what all tasks do alike that give their inputs a label, a class or a number. Knows no domain."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from torch import Tensor
 
@@ -9,11 +9,13 @@ from weft.config import Config
 from weft.models.stream import Model
 from weft.objectives import Objective
 from weft.tasks.asks import Gives
+from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import decided, start_weights, with_lora
 from weft.tasks.labels import labelling
+from weft.tasks.labels.baselines import LabelTarget
 from weft.tasks.labels.label import LabelCodec
-from weft.tasks.request import D, Draft, E, Loaded, Prediction, S
+from weft.tasks.request import D, Draft, E, Loaded, Measured, Prediction, S
 from weft.tasks.task import Task
 
 
@@ -52,6 +54,21 @@ class LabelTask(Task[D, E, S]):
     def cells(self, prediction: Prediction) -> Sequence[Prediction]:
         """The label with its probability, or the value."""
         return [labelling.cells(prediction)]
+
+    def baselines(self, run: Loaded, data: D, held_out: Any, measured: Measured) -> Iterator[Baseline]:
+        """The commonest class or the mean; then the task's own methods, where there is something to tell apart."""
+        target = LabelTarget(run.codec("label", LabelCodec), self.labels(data.train), self.labels(held_out))
+        yield target.usual()
+        if target.varied:
+            yield from self.learned_baselines(run, target, data.train, held_out)
+
+    def labels(self, rows: Any) -> Sequence[str]:
+        """The label of each row."""
+        return [row.label for row in rows]
+
+    def learned_baselines(self, run: Loaded, target: LabelTarget, train: Any, held_out: Any) -> Iterator[Baseline]:
+        """Plain methods that learn from the rows to train on, the cheapest first."""
+        return iter(())
 
     def shown(self, prediction: Prediction) -> str:
         """The label, how sure it is, and the input, in a line."""

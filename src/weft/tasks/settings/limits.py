@@ -1,7 +1,7 @@
 """Limits of settings, and how the user's words become a config; no torch."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from weft.config import Config, field_types
 from weft.errors import ConfigError, nearest_setting
@@ -37,3 +37,11 @@ def with_settings(config: Settings, settings: Mapping[str, object], *, prefix: s
             where = f"--set {prefix}{name}" if error.where in (name, head) else f"--set {prefix}{name}: {error.where}"
             raise ConfigError(error.problem, where=where, fix=error.fix) from None
     return config
+
+
+def take_baselines(settings: dict[str, Any]) -> bool:
+    """Take the word `baselines` out of all settings: whether plain methods are measured beside the model."""
+    said = settings.pop("baselines", True)
+    if said not in (True, False, "true", "false"):
+        raise ConfigError(f"expected true or false, found {said!r}", where="--set baselines")
+    return said in (True, "true")

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from weft.domains.captions.answering import Answering, AnswerWriter, PictureQuestion
-from weft.domains.captions.measures.looking import another, beside, in_words
+from weft.domains.captions.measures.looking import another, beside, in_words, unseeing
 from weft.domains.pairs.writing import SHOWN
 from weft.domains.pictures.encoded.frames import Frames
 from weft.domains.pictures.reading.album import Album
 from weft.errors import DataError
 from weft.files.pictures.regions import Question
 from weft.objectives.measures.resampling import bootstrap_means
+from weft.objectives.measures.tallies import Tally
 from weft.tasks.request import Measured
 from weft.training.progress import Progress
 
@@ -126,7 +127,9 @@ def answer_measures(writer: AnswerWriter, frames: Frames, album: Album, progress
         **({"left_out_long": long} if long else {}),
         "samples": _samples(album, asked, questions, given),
     }
-    return Measured(len(album), {**metrics, "loss": loss, "perplexity": math.exp(min(loss, 700))}, more)
+    every = {**metrics, "loss": loss, "perplexity": math.exp(min(loss, 700))}
+    tally = Tally.means("accuracy", own, owner)
+    return Measured(len(album), every, more, tally=tally, baselines=unseeing("accuracy", "answer", blind, owner))
 
 
 def _blind(

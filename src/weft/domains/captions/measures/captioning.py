@@ -9,7 +9,7 @@ import numpy as np
 from weft.domains.captions.encoded.captions import SeenCaptions
 from weft.domains.captions.measures.captions import CaptionScorer
 from weft.domains.captions.measures.known import FILE, KnownCaptions, thumbnails_of
-from weft.domains.captions.measures.looking import another, beside, in_words
+from weft.domains.captions.measures.looking import another, beside, in_words, unseeing
 from weft.domains.captions.views.inside import attention_inside
 from weft.domains.captions.writing import Captioning, PictureWriter
 from weft.domains.pairs.measures import translation_measures
@@ -21,6 +21,8 @@ from weft.domains.pictures.reading.album import Album
 from weft.inspect.views import NoAttention
 from weft.models.dual_encoder import DualEncoder
 from weft.objectives.measures.resampling import bootstrap
+from weft.objectives.measures.tallies import Tally
+from weft.tasks.baselines import Baseline
 from weft.tasks.measuring import spread
 from weft.tasks.request import Loaded, Measured
 from weft.training.progress import Progress
@@ -43,19 +45,19 @@ def measured_captions(run: Loaded, album: Album, progress: Progress) -> Measured
     found = [best[0][0] for best in writer.write(frames, run.usual(Captioning), progress)]
     held = [Held(name, texts) for name, texts in zip(album.names, album.captions, strict=True)]
     scores, more = translation_measures(found, held, parted=True)
-    metrics, looked = _looked(found, album, KnownCaptions.kept_by(run), frames)
+    metrics, looked, tally, plain = _looked(found, album, KnownCaptions.kept_by(run), frames)
     inside, attention = _inside(writer, album)
     first = zip(held[:SHOWN], found[:SHOWN], strict=True)
     examples = [{"input": one.source, "text": text, "references": list(one.references)} for one, text in first]
     intervals = {**looked.pop("intervals"), **more.pop("intervals")}
     every = {**metrics, **scores, **inside, "loss": loss, "perplexity": math.exp(min(loss, 700))}
     said = {"intervals": intervals, **more, **looked, **attention, "tokens": tokens, "samples": examples}
-    return Measured(len(held), every, said)
+    return Measured(len(held), every, said, tally=tally, baselines=plain)
 
 
 def _looked(
     found: Sequence[str], album: Album, known: KnownCaptions | None, frames: Frames
-) -> tuple[dict[str, float], dict[str, Any]]:
+) -> tuple[dict[str, float], dict[str, Any], Tally, tuple[Baseline, ...]]:
     """Measures by words, and CIDEr-D beside that of captions that were not written for the picture."""
     scorer = CaptionScorer(album.captions)
     own = scorer(found)
@@ -73,7 +75,7 @@ def _looked(
         "looked": in_words("CIDEr-D", "caption", metrics["cider_d"], compared),
         **({} if known is None else {"constant_caption": known.constant}),
     }
-    return metrics, more
+    return metrics, more, Tally.means("cider_d", own.cider_d), unseeing("cider_d", "caption", others)
 
 
 def _inside(writer: PictureWriter, album: Album) -> tuple[dict[str, float], Mapping[str, Any]]:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from weft.objectives.measures.resampling import bootstrap_means
+from weft.objectives.measures.tallies import Tally
+from weft.tasks.baselines import Baseline
 
 BESIDE = {
     "shuffled": "with the pictures shuffled",
@@ -49,6 +51,17 @@ def beside(
         }
         for name, gain in gains.items()
     }
+
+
+def unseeing(
+    measure: str, what: str, others: Mapping[str, np.ndarray], owner: np.ndarray | None = None
+) -> tuple[Baseline, ...]:
+    """The same as baselines of a report; `what` is written: a caption or an answer."""
+    return tuple(
+        Baseline(name, BESIDE[name].format(what) if name != "shuffled" else "the model with the pictures shuffled",
+                 Tally.means(measure, scores, owner))
+        for name, scores in others.items()
+    )  # fmt: skip
 
 
 def in_words(measure: str, what: str, own: float, found: Mapping[str, Mapping[str, Any]]) -> list[str]:

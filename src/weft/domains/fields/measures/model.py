@@ -21,9 +21,17 @@ from weft.domains.fields.views.sheets import filling_sheet, forecast_sheet
 from weft.domains.fields.views.skill import LayerSkill, skill_chart
 from weft.errors import DataError, WeftError
 from weft.modalities.climate import Climate
+from weft.objectives.measures.tallies import Tally, root
+from weft.tasks.baselines import Baseline
 from weft.tasks.request import Measured
 from weft.training.progress import Progress, counter
 
+WORDS = {
+    "persistence": "persistence",
+    "climatology": "the climatology",
+    "monthly": "the mean of the month",
+    "damped": "damped persistence",
+}
 MOST_STARTS = 365  # forecasts that baselines are measured on
 
 
@@ -113,7 +121,22 @@ def measured_model(
     if filled.leads:
         metrics["fill_rmse"] = filled.of(FILLED, known.scale)["rmse"]
     pictures = _pictures(predictor, stretch, model, known)
-    return Measured(len(known.launches), metrics, _tables(model, filled, known, stretch), pictures)
+    tables, (tally, plain) = _tables(model, filled, known, stretch), _beside(model, known, first)
+    return Measured(len(known.launches), metrics, tables, pictures, tally, plain)
+
+
+def _beside(model: FieldScores, known: Baselines, lead: int) -> tuple[Tally, tuple[Baseline, ...]]:
+    """The model's rmse at one lead and that of each baseline, start by start, at the starts that all of them have."""
+    others = {name: scores for name, scores in known.forecasts.items() if lead in scores.leads}
+    starts = sorted(set(model.starts(lead)).intersection(*(scores.starts(lead) for scores in others.values())))
+
+    def tally(scores: FieldScores) -> Tally:
+        rows = scores.stacked(lead, starts)
+        return Tally(
+            "rmse", np.stack([(rows[..., 1] / known.scale**2).sum(1), rows[..., 0].sum(1)], 1), root, lower=True
+        )
+
+    return tally(model), tuple(Baseline(name, WORDS[name], tally(scores)) for name, scores in others.items())
 
 
 def forecast_scores(

@@ -20,7 +20,6 @@ class LabelledNodes:
     graphs: Sequence[Graph]
     masks: Sequence[np.ndarray]
     others: Sequence[np.ndarray] = ()
-    known: Sequence[np.ndarray] = ()  # the nodes that were trained on, where these are held out
 
     @property
     def count(self) -> int:
@@ -31,14 +30,6 @@ class LabelledNodes:
         """Their labels, in order."""
         pairs = zip(self.graphs, self.masks, strict=True)
         return [graph.labels[i] for graph, mask in pairs for i in np.flatnonzero(mask)]
-
-
-class HeldGraphs(list[Graph]):
-    """Graphs that are held out, with those that were trained on, by which simple rules are learned to compare with."""
-
-    def __init__(self, graphs: Sequence[Graph], trained: Sequence[Graph] = ()):
-        super().__init__(graphs)
-        self.trained = list(trained)
 
 
 Rows = Sequence[Graph] | LabelledNodes

@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from weft.domains.graphs.dataset.data import GraphData, HeldGraphs, LabelledNodes, Level
+from weft.domains.graphs.dataset.data import GraphData, LabelledNodes, Level
 from weft.domains.graphs.reading import files as graphs
 from weft.domains.graphs.reading import set_files as sets
 from weft.domains.graphs.reading.graph_set import GraphSet
@@ -50,7 +50,7 @@ def whole_data(
     notes += [f"{missing:,} {thing} without a label (left out)"] if missing else []
     return GraphData(
         train=train,
-        held_out=HeldGraphs(held, train),
+        held_out=held,
         fingerprint=found.fingerprint + (f" {valid.fingerprint}" if valid else ""),
         rule=rule,
         described=f"{len(labelled):,} {thing} ({where})",
@@ -98,11 +98,11 @@ def node_data(found: GraphSet, valid: GraphSet | None, asked: Kind | None, name:
     elif any(graph.parts for graph in graphs):
         train_masks, held_masks, others = _by_parts(graphs, labelled, where)
         train = LabelledNodes(graphs, train_masks)
-        held = LabelledNodes(graphs, held_masks, others, train_masks)
+        held = LabelledNodes(graphs, held_masks, others)
         rule = f"{held.count:,} nodes: those that the file names for validation"
     else:
         train_masks, held_masks = _nodes_split(every, kind)
-        train, held = LabelledNodes(graphs, train_masks), LabelledNodes(graphs, held_masks, (), train_masks)
+        train, held = LabelledNodes(graphs, train_masks), LabelledNodes(graphs, held_masks)
         rule = (
             f"{held.count:,} of {every.count:,} labelled nodes: about {SHARE:.0%} are held out, those whose name has "
             "the lowest SHA-256; their edges and features are read in training, their labels are not"

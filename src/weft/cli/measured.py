@@ -1,0 +1,100 @@
+"""An evaluation in a terminal: measures with intervals, plain methods beside them, classes, confusions, mistakes."""
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+LINE = 100  # columns of a long sentence
+MOST_CLASSES = 12  # whose confusions are shown as a table
+MOST_LISTED = 30  # classes whose precision and recall are listed
+NAME = 16  # characters of a class in a table
+EXCERPT = 60  # characters of what a model was wrong about
+Report = Mapping[str, Any]
+
+
+def evaluation(report: Report) -> Iterator[str]:
+    """The lines of a report."""
+    yield report["data"]
+    intervals = report.get("intervals", {})
+    width = max([16, *map(len, report["metrics"]), *map(len, report.get("baselines", ()))])
+    for name, value in report["metrics"].items():
+        yield f"  {name:<{width}} {value:.4f}{_ends(value, intervals.get(name))}"
+    for name, signature in report.get("signatures", {}).items():
+        yield f"  {name:<{width}} {signature}"
+    yield from (f"  {line}" for line in report.get("looked", ()))
+    counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}
+    yield "  over " + ", ".join(f"{value:,} {name}" for name, value in counted.items())
+    yield from beside(report, width)
+    yield from _by_class(report)
+    yield from _confused(report)
+    yield from _mistaken(report)
+    if report.get("pictures"):
+        yield "pictures: " + ", ".join(report["pictures"])
+
+
+def beside(report: Report, width: int = 16) -> Iterator[str]:
+    """Plain methods on the same examples, and which won."""
+    won, intervals = report.get("comparison"), report.get("baseline_intervals", {})
+    if won is not None:
+        yield f"plain methods, {won['measure']} on the same {won['examples']:,} examples:"
+        for name, metrics in report["baselines"].items():
+            value = metrics[won["measure"]]
+            yield f"  {name:<{width}} {value:.4f}{_ends(value, intervals.get(name, {}).get(won['measure']))}"
+        yield from textwrap.wrap(won["sentence"], LINE)
+    for remark in report.get("baseline_remarks", ()):
+        yield from textwrap.wrap(f"note: {remark}", LINE)
+
+
+def _ends(value: float, ends: list[float] | None) -> str:
+    digits = 2 if abs(value) >= 1 else 3
+    return "" if ends is None else f"   95 % of resamples from {ends[0]:.{digits}f} to {ends[1]:.{digits}f}"
+
+
+def _by_class(report: Report) -> Iterator[str]:
+    """Precision, recall and F1 of each class; or F1 alone, where no more is known."""
+    f1 = report.get("f1")
+    if not isinstance(f1, Mapping):
+        return
+    sides = {name: report[name] for name in ("precision", "recall") if isinstance(report.get(name), Mapping)}
+    columns = {**sides, "f1": f1}
+    classes = list(dict.fromkeys(name for side in columns.values() for name in side))
+    yield f"{'by class':<{NAME + 2}}" + "".join(f" {name:>9}" for name in columns)
+    for name in classes[:MOST_LISTED]:
+        cells = (f"{side[name]:9.3f}" if name in side else " " * 8 + "–" for side in columns.values())
+        yield f"  {_short(name):<{NAME}} " + " ".join(cells)
+    if len(classes) > MOST_LISTED:
+        yield f"  and {len(classes) - MOST_LISTED} more (--json has them all)"
+
+
+def _confused(report: Report) -> Iterator[str]:
+    """What was said for each class: a table where classes are few, else the commonest confusions."""
+    found = report.get("confusion")
+    if not found:
+        return
+    names, counts = found["classes"], found["counts"]
+    if len(names) <= MOST_CLASSES:
+        wide = max(5, *(min(len(name), 8) for name in names))
+        yield f"{'true class, found':<{NAME + 2}}" + "".join(f" {_short(name, wide):>{wide}}" for name in names)
+        for name, row in zip(names, counts, strict=True):
+            yield f"  {_short(name):<{NAME}}" + "".join(f" {count:>{wide},}" for count in row)
+        return
+    pairs = [(count, a, b) for a, row in zip(names, counts, strict=True) for count, b in zip(row, names, strict=True)
+             if a != b and count]  # fmt: skip
+    yield "most often confused"
+    for count, a, b in sorted(pairs, key=lambda one: -one[0])[:MOST_CLASSES]:
+        yield f"  {count:>6,} of {_short(a)} found as {_short(b)}"
+
+
+def _mistaken(report: Report) -> Iterator[str]:
+    """The mistakes about which the model was most sure."""
+    mistakes = report.get("mistakes") or ()
+    if mistakes:
+        yield "most confident mistakes"
+    for one in mistakes:
+        what = next(value for key, value in one.items() if key not in ("label", "said", "sure"))
+        yield f"  {one['sure']:.2f} {_short(one['said'])}, but is {_short(one['label'])}: {_short(str(what), EXCERPT)}"
+
+
+def _short(text: str, most: int = NAME) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
