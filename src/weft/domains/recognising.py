@@ -187,6 +187,9 @@ def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) ->
         return refused
     suffix = ending(source.path, (".json", ".geojson", ".npz"))
     if suffix == ".npz":
+        from weft.files.arrays import headers
+
+        headers(source.path)  # one that is damaged, or lies, is refused for that
         fix = (
             "name them as a task does: x and y (pictures), edges, x and labels (a graph), lat, lon and values (a field)"
         )

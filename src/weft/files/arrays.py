@@ -1,7 +1,9 @@
 """Arrays out of .npz and .npy files, without pickle and within bounds. Refuses to know what they mean."""
 
+import lzma
 import math
 import os
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,6 +20,8 @@ from weft.files.unpacking import check_members
 ONLY = "x"  # the name of the array in a .npy file, which has none
 LARGEST = 16 * 2**30  # bytes of one array
 PLAIN = "if it is what it should be, save it with numpy.savez, which does not pack"
+DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, SyntaxError, tokenize.TokenError,
+          NotImplementedError, RuntimeError, OverflowError, MemoryError, TypeError)  # fmt: skip
 OBJECTS = "save plain numbers or texts, as in x.astype('uint8')"
 
 
@@ -75,7 +79,7 @@ def _header(stream: IO[bytes], size: int, where: str) -> Header:
 def _damage(path: Path) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+    except DAMAGE as error:
         problem = f"not a file of arrays, or a damaged one: {shown(str(error)).split(chr(10))[0][:200]}"
         raise DataError(problem, where=shown(path), fix="save it again with numpy.savez or numpy.save") from None
     except OSError as error:
