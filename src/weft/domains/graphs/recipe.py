@@ -1,5 +1,6 @@
 """Models of graphs and sets: sizes that suit a budget, and the settings that go with them."""
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from weft.domains.graphs.codec import EncodedGraph, GraphCodec
@@ -79,7 +80,7 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     name = recipe.model_name(request)
     whole = draft.data.level == "graphs" and draft.data.thing == "graphs"
     numbers = whole and isinstance(draft.codecs["label"], NumberCodec)
-    ladder = LADDER[1:] if numbers else LADDER
+    ladder: Sequence[Size] = LADDER[1:] if numbers else LADDER
     ladder = LADDER[:1] if name == "appnp" else ladder  # which reaches far by its averages, not by layers
     size = PRESETS.get(request.preset or "") or draft.sizing.choose(
         ladder,

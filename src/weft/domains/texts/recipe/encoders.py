@@ -63,6 +63,7 @@ LEAST_CONTEXT, MOST_CONTEXT = 64, 512  # unless the user sets a context; in betw
 USUAL_DROPOUT = 0.1
 TAG_DROPOUT = 0.3  # of taggers, whose words are known by their letters too
 TOKEN_DROPOUT = 0.4  # share of the tokens of a tagger that training leaves to their letters and their neighbours
+TAG_TABLE_DECAY = 2.0  # what few words have in common is kept, what one of them has is forgotten
 SPELLING = Spelling.Config()
 USUAL_TOKENS = 4096  # the most tokens in a micro-batch
 T = TypeVar("T", bound=EncoderTraining)
@@ -141,6 +142,8 @@ def new_encoder(draft: Draft[Any, Any, T], wanted: EncoderWanted) -> tuple[Strea
     usual = TAG_DROPOUT if by_letters else USUAL_DROPOUT
     dropout = usual if training.dropout is None else training.dropout
     summary = training.summary or ("mean" if wanted.head == "pooled" and name == "swift" else "class")
+    if by_letters and "table_decay" not in request.settings:
+        training = training.replace(table_decay=TAG_TABLE_DECAY)
     more = {"spelling": SPELLING, "token_dropout": TOKEN_DROPOUT} if by_letters else {}
     config = ENCODER_MODELS[name](
         size,
