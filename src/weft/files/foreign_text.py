@@ -139,7 +139,8 @@ def _is_edges(lines: Sequence[str]) -> bool:
 
 def _xml(start: str) -> str | None:
     """The key of XML: records where the root's children are alike, else a text with marks; None of what is read."""
-    parser, depth, children = ElementTree.XMLPullParser(("start", "end")), 0, Counter[str]()
+    parser: Any = ElementTree.XMLPullParser(("start", "end"))  # with these events it gives elements alone
+    depth, children = 0, Counter[str]()
     try:
         parser.feed(start)
         for event, element in parser.read_events():
