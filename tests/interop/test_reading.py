@@ -249,7 +249,7 @@ def test_a_deep_or_large_config_is_refused(folder: Path):
 def test_a_tokenizer_with_more_tokens_than_vectors_is_refused(folder: Path):
     data = json.loads((folder / "tokenizer.json").read_text())
     size = len(data["model"]["vocab"]) + len(data["added_tokens"])
-    data["added_tokens"].append({**data["added_tokens"][0], "id": size, "content": "<extra>"})
+    data["added_tokens"].append({**data["added_tokens"][0], "id": size, "content": "<extra>", "special": False})
     (folder / "tokenizer.json").write_text(json.dumps(data))
     with pytest.raises(ConfigError, match=f"{size + 1} tokens, the model has vectors for {size}: '<extra>'"):
         read_folder(folder)

@@ -97,13 +97,18 @@ def test_the_tokenizer_comes_with_its_marks(tmp_path: Path, words):
     assert read_folder(tmp_path / "a").marks == marks
 
 
-def test_a_tokenizer_or_marks_that_do_not_fit_are_refused(tmp_path: Path, words):
+def test_a_tokenizer_that_does_not_fit_is_refused(tmp_path: Path, words):
     with pytest.raises(ConfigError, match="the model has vectors for 20"):
         write_folder(tmp_path / "a", gpt(SIZE, vocab=20).build(), tokenizer_json=words.to_json())
-    model = gpt(SIZE, vocab=words.size).build()
-    with pytest.raises(ConfigError, match="eos_token is 5000"):
-        write_folder(tmp_path / "a", model, tokenizer_json=words.to_json(), marks=Marks(eos=(5000,)))
     assert os.listdir(tmp_path) == []
+
+
+def test_a_mark_that_a_small_model_keeps_from_a_larger_one_is_written_without_a_name(tmp_path: Path, words):
+    model = gpt(SIZE, vocab=words.size).build()
+    write_folder(tmp_path / "a", model, tokenizer_json=words.to_json(), marks=Marks(eos=(5000,), bos=words.end))
+    named = json.loads((tmp_path / "a/tokenizer_config.json").read_text())
+    assert "eos_token" not in named and named["bos_token"] == "<|end|>"
+    assert read_folder(tmp_path / "a").marks.eos == (5000,)
 
 
 def test_a_proof_needs_their_library(folder: Path, monkeypatch):
