@@ -85,21 +85,24 @@ def test_a_file_that_is_no_library_is_named(fresh: Path):
 
 
 @pytest.fixture
-def quick(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A compiler that copies the library of this machine, and a package folder without one."""
+def whole() -> bytes:
+    """The library of this machine."""
     known = door.library()
-    if known is None:
-        pytest.skip("there is no C compiler")
-    monkeypatch.setattr(build, "compiled", lambda command, made: shutil.copyfile(known.path, made) and None)
+    return pytest.skip("there is no C compiler") if known is None else known.path.read_bytes()
+
+
+@pytest.fixture
+def quick(whole: bytes, fresh: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A compiler that copies the library of this machine, and a package folder without one."""
+    monkeypatch.setattr(build, "compiled", lambda command, made: made.write_bytes(whole) and None)
     monkeypatch.setattr(door, "__file__", str(fresh / "loading.py"))
     return fresh / "native"
 
 
-def test_a_library_is_kept_and_one_that_was_torn_is_built_anew(quick: Path):
+def test_a_library_is_kept_and_one_that_was_torn_is_built_anew(whole: bytes, quick: Path):
     found = door.library()
     assert found is not None and found.path.parent == quick and build.kept(quick) == found.path
     assert found.path.stat().st_mode & 0o077 == 0
-    whole = found.path.read_bytes()
     for torn in (whole[:-1], whole[: len(whole) // 2], b"", whole[:-1] + b"\1"):
         found.path.unlink()  # the loaded one stays mapped
         found.path.write_bytes(torn)

@@ -233,7 +233,9 @@ def of_graphs(case: Case) -> dict[str, Any]:
         "label": NumberCodec(NumberCodec.Config(), read=str.encode),
     }
     data: Any = SimpleNamespace(level="nodes" if case.task == "graph" else "graphs", thing=f"{case.task}s")
-    encoded: Any = SimpleNamespace(nodes=case.amount, edges=4 * case.amount, largest=SimpleNamespace(size=case.vocab), data=data)
+    encoded: Any = SimpleNamespace(
+        nodes=case.amount, edges=4 * case.amount, largest=SimpleNamespace(size=case.vocab), data=data
+    )
     draft = draft_of(case, recipe, training, data=data, codecs=codecs, encoded=encoded)
     model, training = graphs.new_model(draft, recipe)
     return {**vars(training), "dim": model.dim, "depth": len(model.trunk.all_blocks())}
