@@ -238,7 +238,7 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         known, spans = training_ids(tokenizer, data.train), scored_spans(len(ids), context, len(measured.tally.rows))
         for name, words, order in (
             ("unigram", "the frequencies of tokens", 1),
-            ("n-gram", "n-grams of tokens", order_for(tokenizer.size)),
+            ("n-gram", "n-grams of tokens", order_for(known, tokenizer.size)),
         ):
             nats = np.append(0, -np.log(Ngrams(known, tokenizer.size, order).chances(ids))).cumsum()
             rows = np.array([nats[stop] - nats[first] for first, stop in spans])

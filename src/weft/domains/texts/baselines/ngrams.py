@@ -12,7 +12,7 @@ from weft.modalities.tokenizer import Tokenizer
 DISCOUNT = 0.75
 MOST_BYTES = 2_000_000  # of text that n-grams are counted in
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
-SHORT_TOKENS = 1000  # a vocabulary up to this size is of characters or bytes: longer n-grams pay
+LONGEST = 6  # order of n-grams
 
 
 class Ngrams:
@@ -92,6 +92,10 @@ def training_ids(tokenizer: Tokenizer, text: Corpus | CorpusPart) -> np.ndarray:
     return encode_pieces(tokenizer, some()).astype(np.int64)
 
 
-def order_for(vocabulary: int) -> int:
-    """The longest n-grams that pay: of characters six, of pieces of words three."""
-    return 6 if vocabulary <= SHORT_TOKENS else 3
+def order_for(ids: np.ndarray, vocabulary: int) -> int:
+    """The order of n-grams that tells the last tenth of the training text best, counted in what stands before it."""
+    known, asked = np.split(ids, [len(ids) * 9 // 10])
+    if not len(known) or not len(asked):
+        return 2
+    costs = [-np.log(Ngrams(known, vocabulary, order).chances(asked)).sum() for order in range(2, LONGEST + 1)]
+    return 2 + int(np.argmin(costs))
