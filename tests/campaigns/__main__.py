@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from campaigns import families, flips, hostile, kills, lying, model_types, mutants, saves, subjects
+from campaigns import families, flips, hostile, kills, links, lying, model_types, mutants, outputs, saves, subjects
 from campaigns.tally import Tally, table, write_between
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -15,6 +15,8 @@ CAMPAIGNS: dict[str, Callable[[Path, int], Tally]] = {
     "disk-faults": lambda place, count: saves.disk_faults(place / "disk"),
     "flips": lambda place, count: flips.flips(count or 2000, place),
     "mutants": lambda place, count: mutants.mutants(subjects.every(place / "runs"), count or 5000, place, tell=print),
+    "links": lambda place, count: links.links(place / "links", count=count, tell=print),
+    "outputs": lambda place, count: outputs.outputs(place / "outputs"),
     "hostile-folders": lambda place, count: hostile.hostile(place / "hostile"),
     "lying-files": lambda place, count: lying.lying(place / "lying"),
     "model-types": lambda place, count: model_types.model_types(place / "types"),

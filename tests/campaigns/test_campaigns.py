@@ -1,5 +1,6 @@
 """A sample of every campaign, and the whole of each with the slow tests: nothing is missed."""
 
+import os
 import pickle
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,12 @@ from campaigns import hostile as folders
 from campaigns.flips import flips
 from campaigns.hostile import hostile
 from campaigns.kills import kills
+from campaigns.links import COMMANDS, KINDS, links
 from campaigns.lying import lying
 from campaigns.model_types import model_types
 from campaigns.mutants import mutants
+from campaigns.outputs import outputs
+from campaigns.outputs import tried as output_tried
 from campaigns.saves import disk_faults
 from campaigns.subjects import every, fixtures
 from campaigns.tally import Tally, table, write_between
@@ -56,6 +60,36 @@ def test_code_that_runs_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         True
     ] * 4
     assert all("seen: ['exec" in problem for problem in found.missed["quiet code"]) and "nothing" not in found.missed
+
+
+QUICK = ("predict", "runs clean", "runs verify")
+
+
+def test_a_sample_of_links_changes_nothing_outside(tmp_path: Path) -> None:
+    found = links(tmp_path, names=QUICK, every=5)
+    assert found.total >= 10 and found.problems == []
+
+
+def test_a_door_that_follows_links_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.storage.lock.refuse_link", lambda path: None)
+    monkeypatch.setattr("weft.storage.store.refuse_link", lambda path: None)
+    monkeypatch.setattr("weft.storage.lock.open_own", lambda path, flags: os.open(path, flags, 0o600))
+    monkeypatch.setattr("weft.storage.lock.RunLock._is_at_path", lambda self, file: True)
+    found = links(tmp_path, names=("runs clean",))
+    assert any(".lock: changed outside" in problem for problem in found.problems)
+    assert any("checkpoints: changed outside" in problem for problem in found.problems)
+
+
+def test_a_sample_of_outputs_costs_no_input_and_no_run(tmp_path: Path) -> None:
+    found = outputs(tmp_path, every=13)
+    assert found.total >= 9 and found.problems == []
+
+
+def test_an_output_that_costs_an_input_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.runs.asking.refuse_output", lambda *args, **more: None)
+    home = tmp_path / "home"
+    home.mkdir()
+    assert output_tried(home, ".txt", "the input") == "changed: in.txt"
 
 
 def test_a_sample_of_families_is_read_as_the_other_library_reads_it(tmp_path: Path) -> None:
@@ -103,6 +137,18 @@ def test_mutants_of_every_kind_of_run_work_or_are_refused_by_name(tmp_path: Path
 def test_hostile_folders_run_no_code(tmp_path: Path) -> None:
     found = hostile(tmp_path)
     assert found.total >= 111 and found.problems == []
+
+
+@pytest.mark.slow
+def test_links_in_a_run_change_nothing_outside(tmp_path: Path) -> None:
+    found = links(tmp_path)
+    assert found.total >= 15 * (len(KINDS) - 1) * len(COMMANDS) and found.problems == []
+
+
+@pytest.mark.slow
+def test_outputs_cost_no_input_and_no_run(tmp_path: Path) -> None:
+    found = outputs(tmp_path)
+    assert found.total >= 120 and found.problems == []
 
 
 @pytest.mark.slow
