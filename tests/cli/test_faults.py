@@ -46,7 +46,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "Grüße\n".encode("latin-1") * 50,
             "data.txt, line 1: byte 0xFC at byte offset 2 is not UTF-8; it looks like Latin-1",
         ),
-        ("a line\n".encode("utf-16"), "it looks like UTF-16LE"),
+        ("a line\n".encode("utf-16-le"), "it looks like UTF-16LE"),
         (gzip.compress(b"some text\n" * 50), "this is gzip, not plain text"),
         (bytes(range(256)) * 20 + bytes(2000), "binary, not text"),
     ],
@@ -334,7 +334,7 @@ def test_a_full_disk_is_refused_before_the_first_step(weft: Weft) -> None:
 
 
 def test_a_fault_of_wefts_own_is_70_and_debug_shows_where(weft: Weft) -> None:
-    broken = "from weft.runs import start\nstart.recognise = lambda sources: 1 / 0\n"
+    broken = "from weft.runs import start\nstart.recognise = lambda *asked: 1 / 0\n"
     message = weft.refused("train", "book.txt", before=broken, code=70)
     assert "an error in weft itself: ZeroDivisionError: division by zero\n  -> run again with --debug" in message
     assert "Traceback" in weft("train", "book.txt", "--debug", before=broken).err

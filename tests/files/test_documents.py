@@ -246,7 +246,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         ("a.docx", b"x", "not a document that can be translated"),
         ("a.txt.gz", b"x", "not a document that can be translated"),
         ("a.txt", "é".encode("latin-1"), "line 1: byte 0xE9"),
-        ("b.srt", SUBTITLES.encode("utf-16"), "UTF-16LE"),
+        ("b.srt", SUBTITLES.encode("utf-16-le"), "UTF-16LE"),
         ("c.po", b'msgid "a\n', "line 1: the quote is not closed"),
     ):
         with pytest.raises(DataError) as caught:

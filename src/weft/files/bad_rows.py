@@ -1,8 +1,8 @@
 """Rows and pictures that cannot be used: refused, or left out, listed and counted up to a bound. The one policy.
 
 `skip` is how many may be bad: a whole number, or a share of all from 0.0 to 1.0. Where nobody says, no row of a table
-may be bad, since a bad row there often means that columns are shifted; of pictures one in a hundred may, and always
-one, since collections of files are rarely without a broken one.
+may be bad, since a bad row there often means that columns are shifted; of pictures and of files of text one in a
+hundred may, since collections of files are rarely without a broken one; and of pictures always one.
 """
 
 from collections import defaultdict
@@ -62,13 +62,25 @@ class Gaps:
 
 
 class BadRows:
-    """The bad rows of tables so far. The first one is raised where none may be skipped."""
+    """The bad rows of tables so far, and the bad ones of `files`, or other things that stand alone.
 
-    def __init__(self, skip: Skip):
+    Raises where no more may be skipped.
+    """
+
+    def __init__(self, skip: Skip, files: int = 0):
         check_skip(skip)
         self.skip, self.count = skip, 0
+        self.files, self.lost = files, list[DataError]()
         self.first: list[DataError] = []
         self.gaps: defaultdict[str, Gaps] = defaultdict(Gaps)  # by what is missing
+
+    def take_file(self, error: DataError) -> None:
+        """Count a file, or another thing that stands alone, which cannot be read; or raise where no more may be."""
+        self.lost.append(error)
+        if len(self.lost) >= self.files:
+            raise error  # nothing is left
+        if self.skip is not None or len(self.lost) > SHARE * self.files:
+            self.take(error)
 
     def take(self, error: DataError) -> None:
         """Count a bad row, or raise where no more may be skipped."""
@@ -100,7 +112,15 @@ class BadRows:
 
     def listed(self) -> Reasons:
         """Where the first ones stand, and what is wrong there."""
-        return [(error.where, error.problem) for error in self.first]
+        files = self.lost if self.skip is None else []  # the others are among the bad rows
+        return [(error.where, error.problem) for error in (*files, *self.first)]
+
+    def lost_in_words(self) -> list[str]:
+        """The files that were left out, for notes."""
+        if not self.lost:
+            return []
+        first = "; ".join(f"{error.where}: {error.problem}" for error in self.lost[:PLACES])
+        return [f"files left out, as they cannot be read: {len(self.lost):,} of {self.files:,} ({first})"]
 
     def _too_many(self, found: str) -> DataError:
         first = self.first[0]

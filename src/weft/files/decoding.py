@@ -119,13 +119,24 @@ def wide_encoding(head: bytes) -> str | None:
     return "UTF-16BE" if many[0] and many[2] and few[1] and few[3] else None
 
 
+def marked_encoding(path: Path) -> str | None:
+    """UTF-16 or UTF-32, where the text of a file begins with the mark of one; None where it cannot be read."""
+    try:
+        with opened(path) as file:
+            start = (gzip.GzipFile(fileobj=file) if _packed(path) else file).read(4)
+    except (DataError, OSError, EOFError, zlib.error):
+        return None
+    return next((name for mark, name in BOMS if start.startswith(mark)), None)
+
+
 def read_text(path: str | Path, encoding: str | None = None) -> Iterator[str]:
     """The text of a file in pieces of at most about a million characters: UTF-8, unless another encoding is named.
 
-    Gzip is unpacked where the name ends in .gz. A byte order mark is dropped; CRLF and CR become LF, as they do in any
-    editor; other separators (NEL, LS, PS) are characters like all others and stay.
+    UTF-16 and UTF-32 are read where a byte order mark says so. Gzip is unpacked where the name ends in .gz. The mark is
+    dropped; CRLF and CR become LF, as they do in any editor; other separators (NEL, LS, PS) are characters like all
+    others and stay.
     """
-    encoding = encoding or _encoding.get()
+    encoding = encoding or _encoding.get() or marked_encoding(Path(path))
     return _read_utf8(Path(path)) if encoding is None else _read_as(Path(path), encoding)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from weft.errors import DataError
 from weft.files import po
-from weft.files.decoding import current_encoding, opened, read_text, shown
+from weft.files.decoding import current_encoding, marked_encoding, opened, read_text, shown
 from weft.files.finding import ending
 
 ENDINGS = (".txt", ".srt", ".po")
@@ -100,7 +100,7 @@ def _whole(path: Path) -> str:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise DataError(f"larger than {MAX_BYTES >> 20} MiB", where=shown(path), fix="split the file")
-    return data.decode(current_encoding() or "utf-8")
+    return data.decode(current_encoding() or marked_encoding(path) or "utf-8")
 
 
 def _joined(lines: list[str], ends: list[str]) -> str:

@@ -6,8 +6,11 @@ reason.
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,19 +19,43 @@ from weft.files import foreign
 from weft.files.bad_rows import reasons
 from weft.files.bounds import OUTSIDE, leads_out, link_leads_out
 from weft.files.decoding import GZIP, HEAD, is_binary, is_utf8, kind, opened, shown, wide_encoding
-from weft.files.pictures.formats import is_archive
+from weft.files.pictures.formats import is_archive, named_as_picture
 
 TWICE = "already taken"
 NOT_TEXT = (".xlsx", ".parquet")  # files of rows, which have libraries of their own
+TRIED = 1000  # files of other endings that are opened to tell whether they are text
 FEW = 20  # names that can be listed in a message
+
+_endings: ContextVar[tuple[str, ...]] = ContextVar("endings", default=())
+
+
+@contextmanager
+def endings_said(endings: Sequence[str]) -> Iterator[None]:
+    """Within this block, files of text in folders are those with the endings that a user names; none leaves it open."""
+    token = _endings.set(
+        tuple(f".{one.strip().lower().lstrip('.')}" for one in endings if one.strip()) or _endings.get()
+    )
+    try:
+        yield
+    finally:
+        _endings.reset(token)
+
+
+def endings_asked() -> tuple[str, ...]:
+    """The endings of the files of text that a user wants to be read; none where nobody says."""
+    return _endings.get()
 
 
 @dataclass(frozen=True)
 class FoundFiles:
-    """Files to read, in order, and what was left out: (name, reason)."""
+    """Files to read, in order, and what was left out: (name, reason).
+
+    `passed_by` has the bytes of files of text in folders, by their endings, that were left out for these alone.
+    """
 
     paths: tuple[Path, ...]
     skipped: tuple[tuple[str, str], ...]
+    passed_by: Mapping[str, int] = field(default_factory=dict)
 
 
 def ending(path: str | Path, endings: tuple[str, ...]) -> str | None:
@@ -87,7 +114,7 @@ def find(
     search = _Search(endings, text, others)
     for source in sources:
         search.source(source)
-    return FoundFiles(tuple(search.taken.values()), tuple(search.skipped))
+    return FoundFiles(tuple(search.taken.values()), tuple(search.skipped), dict(search.passed_by.most_common()))
 
 
 class _Search:
@@ -99,6 +126,8 @@ class _Search:
         self.taken: dict[str, Path] = {}
         self.entered: set[tuple[int, int]] = set()
         self.skipped: list[tuple[str, str]] = []
+        self.passed_by = Counter[str]()
+        self.tried = 0  # files of other endings that were opened to tell whether they are text
 
     def source(self, source: str | Path) -> None:
         path = Path(source)
@@ -147,7 +176,7 @@ class _Search:
         fresh = self.skipped[before:]
         if len(self.taken) > known or any(reason == TWICE for _, reason in fresh):
             return
-        if not self.others or self.any:
+        if not self.others or self.any or endings_asked():
             problem = f"0 files to read, {len(fresh)} skipped{':' if fresh else ''}{reasons(fresh)}"
             raise DataError(problem, where=shown(source), fix=f"known endings are {_listed(self.endings)}")
         self.entered, self.any = entered, True
@@ -196,6 +225,7 @@ class _Search:
         if not stat.S_ISREG(info.st_mode):
             return kind(info)
         if ending(path, self.endings) is None and not self.any:
+            self.pass_by(path, info)
             return f"not {_listed(self.endings)}"
         with opened(path) as file:
             # Text in the wrong wrapping (gzip, UTF-16) is let through: reading refuses it aloud, with the remedy.
@@ -203,9 +233,19 @@ class _Search:
         if known := foreign.by_content(path, head):
             return known.name
         packed = head.startswith(GZIP) and path.name.lower().endswith(".gz") and not is_archive(path)
-        if self.any and not packed and not is_utf8(head):
+        if self.any and not packed and not is_utf8(head) and wide_encoding(head) is None:
             return "not text"
         return "binary" if is_binary(head) and not head.startswith(GZIP) and wide_encoding(head) is None else ""
+
+    def pass_by(self, path: Path, info: os.stat_result) -> None:
+        """Count the bytes of a file of another ending where it is text; of the first such files."""
+        if not self.others or self.tried >= TRIED or foreign.by_ending(path) or named_as_picture(path.name):
+            return
+        self.tried += 1
+        with opened(path) as file:
+            head = file.read(HEAD)
+        if is_utf8(head) and not is_binary(head):
+            self.passed_by[path.suffix.lower()] += info.st_size
 
     def take(self, path: Path) -> None:
         real = os.path.realpath(path)

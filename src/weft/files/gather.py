@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from weft.errors import DataError
 from weft.files.bad_rows import BadRows, Reasons, Skip
@@ -59,20 +59,40 @@ class ReadFile(NamedTuple):
     rows: int
 
 
+class Unreadable(NamedTuple):
+    """What ended the rows of a file before their end."""
+
+    error: DataError
+
+
+def _to_the_end(rows: Iterable[T]) -> Iterator[T | Unreadable]:
+    try:
+        yield from rows
+    except DataError as error:
+        yield Unreadable(error)
+
+
 class GatheredRows(Generic[T]):
     """The rows of one file after another, and what was wrong with others."""
 
-    def __init__(self, skip: Skip = None, skipped: Iterable[tuple[str, str]] = ()):
+    def __init__(self, skip: Skip = None, skipped: Iterable[tuple[str, str]] = (), files: int = 0):
         self.rows: list[T] = []
         self.files: list[ReadFile] = []
         self.notes: list[str] = []
         self.skipped: Reasons = list(skipped)
-        self.bad = BadRows(skip)
+        self.bad = BadRows(skip, files)
 
     def take(self, reading: Reading[T]) -> int:
-        """Take all rows of a file; how many it gave. The first bad row is raised where none may be left out."""
+        """Take all rows of a file; how many it gave. The first bad row is raised where none may be left out.
+
+        A file that cannot be read to its end gives none.
+        """
         before, words = len(self.rows), Counter[str]()
-        for row in reading.rows:
+        for row in _to_the_end(reading.rows):
+            if isinstance(row, Unreadable):
+                del self.rows[before:]
+                self.bad.take_file(row.error)
+                return 0
             if isinstance(row, DataError):
                 self.bad.take(row)
             elif isinstance(row, str):
@@ -86,6 +106,14 @@ class GatheredRows(Generic[T]):
             (shown(path), f"{n} of its entries: {word}") for word, n in words.items() for path in reading.files[:1]
         ]
         return count
+
+    def opened(self, read: Callable[[], Reading[Any]]) -> Reading[Any]:
+        """How a file is read; one that cannot be opened has no rows, and is raised where no more may be left out."""
+        try:
+            return read()
+        except DataError as error:
+            self.bad.take_file(error)
+            return Reading((), ())
 
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:

@@ -6,7 +6,10 @@ that is named so, else the one that can be nothing else by what it holds.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +19,20 @@ from weft.files.decoding import shown
 from weft.files.languages import meaning
 
 SOME = 3  # values that make a kind
+NEARLY_BLANK = 0.1  # of the rows may have a value in a column that nobody named, and it counts as blank
 NAME = re.compile(r"[^\W\d]\w*(?:[ .-]\w+){0,2}")
+
+_header: ContextVar[bool | None] = ContextVar("header", default=None)
+
+
+@contextmanager
+def header_said(header: bool | None) -> Iterator[None]:
+    """Within this block, first rows name columns, or do not, as the user says; None leaves it as it is."""
+    token = _header.set(_header.get() if header is None else header)
+    try:
+        yield
+    finally:
+        _header.reset(token)
 
 
 @dataclass(frozen=True)
@@ -82,12 +98,16 @@ def is_header(
 
     Where first rows of data may look like names, as sentences do, one known name or the shape of names is too doubtful.
     """
-    found = [plain(cell) for cell in first]
+    if (said := _header.get()) is not None:
+        return said
     if names_columns(first, roles, asked):
         return True
-    if not rest or "" in found or len(set(found)) < len(found):
-        return False
     below = columns_of(first, rest)
+    first = [cell for cell, column in zip(first, below, strict=True) if not may_lack_name(cell, column, len(rest))]
+    below = [column for column in below if not may_lack_name(column.name, column, len(rest))]
+    found = [plain(cell) for cell in first]
+    if not rest or not found or "" in found or len(set(found)) < len(found):
+        return False
     pairs = [(cell.strip(), column) for cell, column in zip(first, below, strict=True) if column.values]
     if any(cell in column.values for cell, column in pairs):
         return False  # a value like those below it
@@ -98,8 +118,23 @@ def is_header(
         return False
     if doubtful and any(role.means(cell) for role in roles for cell in first):
         return True
-    named = doubtful and all(NAME.fullmatch(cell.strip()) for cell in first)
-    return named and any(column.length > 4 * len(cell) for cell, column in pairs)
+    if not doubtful or not all(NAME.fullmatch(cell.strip()) for cell in first):
+        return False
+    short = all(column.length > 2 * len(cell) for cell, column in pairs if not _repeated(column))
+    return any(column.length > 4 * len(cell) or (short and _repeated(column)) for cell, column in pairs)
+
+
+def _repeated(column: Column) -> bool:
+    """Whether every value of a column stands in several rows, so that a first one which does not is none of them."""
+    return column.is_class and min(Counter(column.values).values()) > SOME
+
+
+def may_lack_name(name: str | None, column: Column, rows: int) -> bool:
+    """Whether a column without a name in a header is one that needs none: nearly blank, or the numbers of the rows."""
+    if (name or "").strip():
+        return False
+    counted = column.place == 0 and len(column.values) == column.distinct == rows > 1
+    return len(column.values) <= NEARLY_BLANK * rows or (counted and all(map(str.isdecimal, column.values)))
 
 
 def _all_alike(column: Column) -> bool:

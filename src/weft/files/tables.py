@@ -19,7 +19,7 @@ from weft.files.decoding import shown
 from weft.files.finding import ending
 from weft.files.gather import tried
 from weft.files.json_lines import numbered, objects_on, read_string
-from weft.files.roles import Choice, Role, choose, has_column, is_header, names_columns
+from weft.files.roles import Choice, Role, choose, has_column, is_header, may_lack_name, names_columns
 from weft.files.workbooks import PARQUET, WORKBOOK, parquet_rows, workbook_rows
 
 ENDINGS = (".tsv", ".csv", ".jsonl", WORKBOOK, PARQUET)
@@ -58,6 +58,7 @@ class Table:
     even: bool = True  # whether nearly all rows have as many columns as the first
     items: Iterator[Item] = field(repr=False, compare=False, default_factory=lambda: iter(()))
     unit: str = "line"  # what rows are counted in, for messages
+    width: int = 0  # cells of a row where blank columns without a name stand behind the others
 
     @property
     def names(self) -> list[str | None]:
@@ -93,7 +94,7 @@ class Table:
 
     def _uneven(self, row: Row) -> DataError | None:
         """The error for a row with another number of columns."""
-        size = len(self.columns)
+        size = self.width or len(self.columns)
         if not row.cells or self.separator is None or len(row.cells) == size:
             return None
         found = f"{len(row.cells)} column{'s' * (len(row.cells) != 1)}"
@@ -195,13 +196,28 @@ def open_table(
         columns = columns_of_objects([item.cells for item in full if isinstance(item.cells, dict)])
         return Table(path, tuple(columns), full[0].line, False, None, objects, items=rest, unit=unit)
     rows = [list(item.cells) for item in full]
-    fitting = [cells for cells in rows if len(cells) == len(rows[0])]
+    titles = _titles(rows, roles, asked)
+    full, rows = full[titles:], rows[titles:]
+    width = len(rows[0])
+    fitting = [cells for cells in rows if len(cells) == width]
     header = is_header(rows[0], fitting[1:], roles, asked, doubtful=doubtful)
-    columns = columns_of(rows[0] if header else [None] * len(rows[0]), fitting[header:])
+    columns = columns_of(rows[0] if header else [None] * width, fitting[header:])
+    while len(columns) > 1 and may_lack_name(columns[-1].name, columns[-1], len(fitting)):
+        columns.pop()
     start = sample.index(full[0])
     rest = chain(sample[start + header :], items)
     even = len(fitting) >= NEARLY_ALL * len(rows)
-    return Table(path, tuple(columns), full[0].line, header, separator, objects, even, rest, unit)
+    return Table(path, tuple(columns), full[0].line, header, separator, objects, even, rest, unit, width)
+
+
+def _titles(rows: Sequence[Sequence[str]], roles: Sequence[Role], asked: Sequence[str | None]) -> int:
+    """How many rows stand as a title above the header: rows of one cell before rows of several that begin with it."""
+    filled = [sum(bool(cell.strip()) for cell in cells) for cells in rows]
+    titles = next((place for place, count in enumerate(filled) if count > 1), 0)
+    if not titles or any(count < 2 for count in filled[titles : titles + FIRST]):
+        return 0
+    below = [cells for cells in rows[titles + 1 :] if len(cells) == len(rows[titles])]
+    return titles if is_header(rows[titles], below, roles, asked) else 0
 
 
 def columns_of_objects(objects: Sequence[dict[str, Any]]) -> list[Column]:

@@ -1,4 +1,4 @@
-"""How files are read, as the user asks before anything else is known: what may be opened, and how text is decoded."""
+"""How files are read, as the user asks before anything else is known: which may be opened, and how they are read."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,15 +6,32 @@ from typing import Any
 
 from weft.files.bounds import is_true, outside_allowed
 from weft.files.decoding import reading_as
+from weft.files.finding import endings_said
+from weft.files.roles import header_said
+
+WAYS = ("outside", "encoding", "header", "endings")  # settings of how files are read
 
 
 def read_options(settings: dict[str, Any]) -> dict[str, Any]:
-    """Take the settings of reading out of all settings: `outside` and `encoding`."""
-    return {"outside": is_true(settings.pop("outside", False)), "encoding": settings.pop("encoding", None)}
+    """Take the settings of reading, which are `WAYS`, out of all settings."""
+    said = {name: settings.pop(name, None) for name in WAYS}
+    header, endings = said["header"], said["endings"] or ()
+    return {
+        "outside": is_true(said["outside"]),
+        "encoding": said["encoding"],
+        "header": None if header is None else is_true(header),
+        "endings": tuple(endings.split(",") if isinstance(endings, str) else endings),
+    }
 
 
 @contextmanager
-def reading(*, outside: bool | None = False, encoding: str | None = None) -> Iterator[None]:
+def reading(
+    *,
+    outside: bool | None = False,
+    encoding: str | None = None,
+    header: bool | None = None,
+    endings: tuple[str, ...] | None = (),
+) -> Iterator[None]:
     """Within this block, files are read in these ways."""
-    with outside_allowed(bool(outside)), reading_as(encoding):
+    with outside_allowed(bool(outside)), reading_as(encoding), header_said(header), endings_said(endings or ()):
         yield

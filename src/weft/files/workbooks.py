@@ -6,17 +6,23 @@ The libraries that open them are extras, imported when such a file is met.
 import datetime
 import decimal
 import os
+import re
 import zipfile
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from weft.amounts import amount
 from weft.errors import DataError, WeftError
-from weft.files.decoding import opened, shown
+from weft.files.decoding import CHUNK, opened, shown
 from weft.files.unpacking import check_members, check_unpacked
 
 WORKBOOK, PARQUET = ".xlsx", ".parquet"
+FIRST = 20  # filled rows of a sheet that are looked at to find its columns
+MERGED = re.compile(rb'<(?:\w+:)?mergeCell [^>]*?ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
+LONGEST_MARK = 1000  # bytes
 BATCH = 1000  # rows of a Parquet file that are read at a time
 CELL = 8  # bytes that a cell takes in memory, whatever it holds
 MOST_ROWS = 2**20  # of a sheet, as in every program that writes workbooks
@@ -29,9 +35,11 @@ DAMAGED = "open it in the program that made it and save it again, or save it as 
 
 
 def workbook_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The number and the cells of every row of the first sheet that has any; formulas by their last values.
+    """The number and the cells of every row of the first sheet that is a table; formulas by their last values.
 
-    Cells behind the last filled one are no cells: a row is filled up with blank ones to the width of the first.
+    A sheet is a table where two of its first rows have several cells; where none is, the first with any cell counts.
+    Blank columns before the first filled one, and cells behind the last, are no cells: a row is filled up with blank
+    ones to the width of the first rows.
     """
     try:
         from openpyxl import load_workbook
@@ -42,19 +50,18 @@ def workbook_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         try:
             _check_parts(file, shown(path))
             book = load_workbook(file, read_only=True, data_only=True)
-            for sheet in book.worksheets:
-                width, size = 0, 0
-                for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
-                    size += len(values)
-                    if number > MOST_ROWS or size > MOST_CELLS:
-                        problem = f"more than {MOST_ROWS:,} rows, or {MOST_CELLS:,} cells with the blank ones"
-                        raise DataError(problem, where=f"{shown(path)}, row {number}", fix=PLAIN)
-                    cells = [cell_of(value) for value in values]
-                    while cells and not cells[-1]:
-                        cells.pop()
-                    width = width or len(cells)
-                    yield number, [*cells, *[""] * (width - len(cells))] if cells else []
-                if width:
+            firsts = [
+                list(islice((cells for _, cells in _sheet_rows(sheet, shown(path)) if cells), FIRST))
+                for sheet in book.worksheets
+            ]
+            for sheet, first in sorted(
+                zip(book.worksheets, firsts, strict=True), key=lambda one: not _is_table(one[1])
+            ):
+                width = max(map(len, first), default=0)
+                margin = min(map(_blank_before, first), default=0)
+                for number, cells in _sheet_rows(sheet, shown(path), _merged(sheet)) if first else ():
+                    yield number, [*cells, *[""] * (width - len(cells))][margin:] if cells else []
+                if first:
                     return
         except (DataError, GeneratorExit):
             raise
@@ -73,6 +80,52 @@ def _check_parts(file: BinaryIO, where: str) -> None:
             if held and info.file_size > (MOST_TEXTS if texts else MOST_OTHER):
                 problem = f"{shown(info.filename)} in it has {amount(info.file_size)}, which is too much to be held"
                 raise DataError(problem, where=where, fix=PLAIN)
+
+
+def _sheet_rows(
+    sheet: Any, where: str, merged: Mapping[int, Sequence[tuple[int, int]]] = {}
+) -> Iterator[tuple[int, list[str]]]:
+    """The number and the cells of every row of a sheet, up to the last filled one; merged cells fill all their rows."""
+    sheet.reset_dimensions()  # what a sheet claims of its size is often wrong
+    size = 0
+    below = dict[int, tuple[int, str]]()  # by column: the last row that a merged cell fills, and what it says
+    for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
+        size += len(values)
+        if number > MOST_ROWS or size > MOST_CELLS:
+            problem = f"more than {MOST_ROWS:,} rows, or {MOST_CELLS:,} cells with the blank ones"
+            raise DataError(problem, where=f"{where}, row {number}", fix=PLAIN)
+        cells = [cell_of(value) for value in values]
+        for place, (last, text) in below.items():
+            if number <= last and any(cells):
+                cells += [""] * (place + 1 - len(cells))
+                cells[place] = cells[place] or text
+        below |= {place: (last, cells[place]) for place, last in merged.get(number, ()) if place < len(cells)}
+        while cells and not cells[-1]:
+            cells.pop()
+        yield number, cells
+
+
+def _merged(sheet: Any) -> dict[int, list[tuple[int, int]]]:
+    """The cells that are merged with those below them: by their row, the column and the last row of each."""
+    from openpyxl.utils import column_index_from_string
+
+    found, tail = defaultdict[int, list[tuple[int, int]]](list), b""
+    with sheet._get_source() as source:
+        while chunk := source.read(CHUNK):
+            text = tail + chunk
+            for ref in MERGED.finditer(text):
+                found[int(ref[2])].append((column_index_from_string(ref[1].decode()) - 1, int(ref[3])))
+            tail = text[text.rfind(b"<") :][:LONGEST_MARK]  # a mark may be cut in two by the end of a piece
+    return found
+
+
+def _is_table(rows: Sequence[Sequence[str]]) -> bool:
+    return sum(len(list(filter(None, cells))) > 1 for cells in rows) > 1
+
+
+def _blank_before(cells: Sequence[str]) -> int:
+    """How many blank cells stand before the first filled one."""
+    return next(place for place, cell in enumerate(cells) if cell)
 
 
 def sheets_of(path: Path) -> list[str]:

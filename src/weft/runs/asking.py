@@ -18,7 +18,7 @@ from weft.files.finding import ending
 from weft.files.names import LONGEST_NAME
 from weft.files.table_writing import plain
 from weft.files.tables import is_table
-from weft.files.ways import read_options
+from weft.files.ways import WAYS, read_options
 from weft.files.writing import refuse_output, write_made
 from weft.generate.stopping import Stop, Stopped, never, stopped_by
 from weft.inspect.views import View
@@ -29,7 +29,6 @@ from weft.tasks.settings.limits import with_settings
 if TYPE_CHECKING:
     from weft.runs.run import Run
 
-READING = ("outside", "encoding")  # settings of how files are read
 
 A = TypeVar("A")
 
@@ -135,7 +134,7 @@ def checked(run: "Run", use: Use, settings: Mapping[str, Any], *, files: bool) -
     task, said = run.task, dict(settings)
     kind: type[Config] = {"predict": task.Predict, "look": task.Look, "embed": task.Embed}[use] or NoSettings
     columns = [column.setting for column in task.columns(run.loaded, use)]
-    refused = () if files else (*READING, *columns, *getattr(kind, "names_files", ()))
+    refused = () if files else (*WAYS, *columns, *getattr(kind, "names_files", ()))
     for name in said:
         if name.split(".")[0] in refused:
             problem = f"{name!r:.60} names a file or says how files are read, and here no file is opened or written"

@@ -16,7 +16,7 @@ from weft.domains.registry import card_named
 from weft.errors import ConfigError, WeftError
 from weft.files.dataset import stem
 from weft.files.finding import require_data
-from weft.files.ways import reading
+from weft.files.ways import WAYS, reading
 from weft.inspect.curves import loss_curve
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
@@ -151,7 +151,7 @@ def _restored(card: Card, folder: RunFolder, sources: tuple[str, ...], progress:
         require_data(
             record.sources, str(folder.path), f"weft train NEW/PATH --resume --out {shlex.quote(str(folder.path))}"
         )
-    with reading(outside=training.outside, encoding=training.encoding):
+    with reading(**{name: getattr(training, name) for name in WAYS}):
         data = card.reader.read(sources or record.sources, record.valid, training, read_counter(progress))
     progress.stop()
     return restore(card.task, folder, data, sources, progress)

@@ -22,6 +22,7 @@ import numpy as np
 
 from weft.config import Config
 from weft.errors import ConfigError, Interrupted, StorageError, WeftError
+from weft.files.ways import WAYS
 from weft.tasks.request import Prediction
 
 Use = Literal["predict", "look", "embed"]
@@ -140,12 +141,14 @@ class Ways:
     how: Config | None = None
     outside: bool = False
     encoding: str | None = None
+    header: bool | None = None
+    endings: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def reading(self) -> dict[str, Any]:
         """How files are read."""
-        return {"outside": self.outside, "encoding": self.encoding}
+        return {name: getattr(self, name) for name in WAYS}
 
 
 def texts_of(inputs: Sequence[Given]) -> list[str]:

@@ -556,7 +556,7 @@ def test_wrong_encodings_are_refused_with_the_remedy(tmp_path: Path) -> None:
     rows = tsv([*ROWS, ("é", "è")])
     for name, data, part in (
         ("latin.tsv", tsv([("e", "e")] * 4 + [("é", "è")]).encode("latin-1"), "line 5: byte 0xE9"),
-        ("wide.tsv", rows.encode("utf-16"), "UTF-16LE"),
+        ("wide.tsv", rows.encode("utf-16-le"), "UTF-16LE"),
         ("packed.csv", gzip.compress(as_csv(ROWS).encode()), "this is gzip"),
         ("latin.csv", as_csv([("e", "e"), ("é", "è")]).encode("latin-1"), "line 2: byte 0xE9"),
         ("latin.po", as_po([("e", "é")]).encode("latin-1"), "line 5: byte 0xE9"),

@@ -18,7 +18,6 @@ from weft.domains.captions.dataset import measured_questions
 from weft.domains.captions.encoded.questions import SeenQuestions, asked_pictures
 from weft.domains.captions.exchange import caption_outgoing
 from weft.domains.captions.measures.answering import answer_measures
-from weft.domains.captions.reading.lookup import picture_beside
 from weft.domains.captions.recipe import answerers as recipes
 from weft.domains.captions.recipe.captioners import LADDER_OF
 from weft.domains.captions.settings import AnswerTraining
@@ -27,6 +26,7 @@ from weft.domains.pictures import given as pictures
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.reading.album import Album
+from weft.domains.pictures.reading.lookup import picture_beside
 from weft.domains.pictures.recipe import batch_in_words, continued_backbone, decided, new_backbone
 from weft.domains.pictures.views.learned_view import LearnedView, learned_names
 from weft.domains.texts.codec.text import TextCodec

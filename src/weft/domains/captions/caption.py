@@ -20,7 +20,6 @@ from weft.domains.captions.exchange import adopted_captions, caption_outgoing, c
 from weft.domains.captions.measures import known as known_captions
 from weft.domains.captions.measures.captioning import known_files, measured_captions
 from weft.domains.captions.reading.captions import read_captions
-from weft.domains.captions.reading.lookup import picture_beside
 from weft.domains.captions.recipe import captioners as recipes
 from weft.domains.captions.sample.named import named_scene, scene_of
 from weft.domains.captions.settings import CaptionTraining
@@ -32,6 +31,7 @@ from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.given import look_at_picture, one_picture, opened_pictures
 from weft.domains.pictures.reading.album import Album
+from weft.domains.pictures.reading.lookup import picture_beside
 from weft.domains.pictures.recipe import batch_in_words
 from weft.domains.pictures.settings import Ground
 from weft.domains.pictures.views.learned_view import LearnedView, learned_names

@@ -10,7 +10,7 @@ GRAPH = Card(
     name="graph",
     summary="learn labels of nodes, or of whole graphs",
     files=".npz with edges, x and labels; a table of edges with one of nodes (edges.csv nodes.csv); GraphML, GML or "
-    "node-link .json; many graphs as a text or a folder of the TU collection; .csv with a column smiles (RDKit)",
+    "node-link .json; many graphs as a text or a folder of the TU collection; tables with a column smiles",
     sample="weft's party (360 guests in four groups of friends, and who knows whom)",
     example="graph.json",
     home="weft.domains.graphs.labels.GraphLabels",

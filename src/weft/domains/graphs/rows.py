@@ -8,16 +8,17 @@ from pathlib import Path
 
 from weft.domains.graphs.reading.given import Named, set_in_words
 from weft.domains.graphs.reading.graph_set import GraphSet
-from weft.domains.graphs.reading.molecules import PROPERTIES, SMILES, molecule
+from weft.domains.graphs.reading.molecules import PROPERTIES, molecule
 from weft.domains.graphs.reading.sets import SET, VECTORS, set_of
 from weft.domains.graphs.reading.tables import ROLES, role_of
 from weft.errors import DataError
+from weft.files.known_roles import SMILES_NAMES
 from weft.files.roles import has_column, known_as
 from weft.files.tables import Table, as_cell, is_table, open_table
 from weft.tasks.asks import Given, Opened, TableRow
 from weft.tasks.table_inputs import FILE, InputColumn, InputRow, InputTable
 
-MOLECULE = InputColumn(known_as("smiles", SMILES), "smiles_column")
+MOLECULE = InputColumn(known_as("smiles", SMILES_NAMES), "smiles_column")
 VECTOR_SET = known_as("set", VECTORS)
 IN_RUNS = known_as("set", SET)
 

@@ -11,9 +11,10 @@ from statistics import median
 from typing import Any, final
 
 from weft.batches.order import key
-from weft.domains.pictures.reading import recognising
+from weft.domains.pictures.reading import arrays, recognising
 from weft.domains.pictures.reading.album import Album, FoundPictures
 from weft.domains.pictures.reading.copies import copied
+from weft.domains.pictures.reading.tables import is_picture_table
 from weft.domains.pictures.reading.trying import OF_CLASSES, read_images
 from weft.domains.pictures.sample import digits
 from weft.domains.pictures.settings import PictureLabelTraining, PictureTraining
@@ -24,8 +25,9 @@ from weft.files.decoding import shown
 from weft.files.held_out import SHARE, split_rows
 from weft.files.known_roles import LABEL, PICTURE
 from weft.files.labels import Kind
+from weft.files.pictures.formats import is_archive
 from weft.files.pictures.locations import FilePlace
-from weft.files.survey import Judgement, Survey
+from weft.files.survey import Judgement, Survey, Surveyed
 
 
 def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tuple[Album, Album, str]:
@@ -100,6 +102,9 @@ class LabelledPictures(Reader[PictureData]):
 
     def judge(self, survey: Survey) -> Judgement:
         return recognising.judge(survey)
+
+    def refusal(self, source: Surveyed) -> DataError | None:
+        return arrays.refusal(source.path) if source.kind == "file" else None
 
     def read(
         self, sources: Sequence[str], valid: str | None, asked: PictureLabelTraining, count: Count | None = None
@@ -189,9 +194,11 @@ def _read(
     sources: Sequence[str], valid: str | None, asked: PictureTraining, count: Count | None, *, labels: bool
 ) -> tuple[FoundPictures, FoundPictures | None]:
     """The pictures in files, or the sample; and those to be held out, where they are named."""
-    skip = asked.allowed
-    found = read_images(sources, labels=labels, skip=skip, progress=count) if sources else FoundPictures(digits(), None)
-    return found, None if valid is None else read_images([valid], labels=labels, skip=skip)
+    how: dict[str, Any] = {"labels": labels, "skip": asked.allowed, "label": getattr(asked, "label_column", None)}
+    found = read_images(sources, **how, progress=count) if sources else FoundPictures(digits(), None)
+    places = [s for s in sources if valid is not None and (Path(s).is_dir() or is_archive(Path(s)))]
+    tables = valid is not None and is_picture_table(Path(valid))
+    return found, None if valid is None else read_images([valid, *places] if tables else [valid], **how)
 
 
 def _same_classes(train: Album, held: Album, rule: str) -> None:

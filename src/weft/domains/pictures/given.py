@@ -167,7 +167,9 @@ def _array(given: object) -> Decoded:
 
 def measured_album(run: Loaded, sources: Sequence[str], *, labels: bool) -> Album:
     """Pictures that a user names to measure on; of data that holds some out, those."""
-    found = read_images(sources, labels=labels, skip=from_json(run.config["training"], PictureTraining).allowed)
+    training = run.config["training"]
+    skip = from_json(training, PictureTraining).allowed
+    found = read_images(sources, labels=labels, skip=skip, label=training.get("label_column"))
     return found.held_out or found.train
 
 

@@ -145,10 +145,12 @@ class PictureLabelTraining(PictureTraining):
     """Settings of a training on labelled pictures."""
 
     labels: Literal["classes", "numbers"] | None = None
+    label_column: str | None = None
 
     about: ClassVar[Mapping[str, str]] = {
         **PictureTraining.about,
         "labels": LABELS,
+        "label_column": "in a table of pictures: the column of the labels, by its name or number",
     }
 
 

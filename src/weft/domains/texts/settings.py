@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from weft.errors import ConfigError
 from weft.tasks.preset import Preset
 from weft.tasks.settings.limits import share, within
-from weft.tasks.settings.sized import LABELS, SMOOTHING, RowTraining, SizedTraining
+from weft.tasks.settings.sized import LABELS, SMOOTHING, RowTraining
 
 LANGUAGE = {
     "tiny": Preset(dim=64, depth=2, heads=2, context=64, note=": trains in seconds"),
@@ -32,7 +32,7 @@ OF_TEXT: Mapping[str, str] = {
 HELD_OUT = "the most bytes of held-out text; a tenth of the text is held out, up to this"
 
 
-class TextTraining(SizedTraining):
+class TextTraining(RowTraining):
     """Settings of a language model's training."""
 
     context: int | None = None
@@ -40,7 +40,7 @@ class TextTraining(SizedTraining):
     vocab: int | None = None
     held_out: int | None = HELD_OUT_BYTES
 
-    about: ClassVar[Mapping[str, str]] = {**SizedTraining.about, **OF_TEXT, "held_out": HELD_OUT}
+    about: ClassVar[Mapping[str, str]] = {**RowTraining.about, **OF_TEXT, "held_out": HELD_OUT}
 
     def check(self) -> None:
         super().check()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LARGEST = 256 * 2**20  # bytes of one picture's file
 HEAD = 16  # bytes that tell a format
 NO_PICTURE = "not a picture"
-TABLES = (".csv", ".tsv", ".xlsx")  # that may name pictures and classes
+TABLES = (".csv", ".tsv", ".xlsx", ".jsonl", ".parquet")  # that may name pictures and classes
 ARRAYS = (".npz", ".npy")  # that may hold pictures
 
 

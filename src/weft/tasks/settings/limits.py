@@ -1,7 +1,7 @@
 """Limits of settings, and how the user's words become a config; no torch."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from weft.config import Config, field_types
 from weft.errors import ConfigError, nearest_setting
@@ -32,7 +32,7 @@ def with_settings(config: Settings, settings: Mapping[str, object], *, prefix: s
             fix = nearest_setting(head, field_types(type(config)), getattr(type(config), "about", {}))
             raise ConfigError(f"unknown setting {prefix + name!r}", where="--set", fix=fix)
         try:
-            config = config.set(name, value)
+            config = config.set(name, _natural(value, field_types(type(config))[head]))
         except ConfigError as error:
             where = f"--set {prefix}{name}" if error.where in (name, head) else f"--set {prefix}{name}: {error.where}"
             raise ConfigError(error.problem, where=where, fix=error.fix) from None
@@ -45,3 +45,15 @@ def take_baselines(settings: dict[str, Any]) -> bool:
     if said not in (True, False, "true", "false"):
         raise ConfigError(f"expected true or false, found {said!r}", where="--set baselines")
     return said in (True, "true")
+
+
+def _natural(value: object, kind: Any) -> object:
+    """A value as the setting takes it: what is named by a text, as a node or a column is, may be a number in Python."""
+    if not isinstance(value, str) and hasattr(value, "item") and not getattr(value, "shape", ()):
+        value = value.item()  # a number of NumPy
+    kinds = {kind, *get_args(kind)}
+    if isinstance(value, int) and not isinstance(value, bool) and str in kinds and not kinds & {int, float, bool}:
+        return str(value)
+    if isinstance(value, list | tuple) and kind == tuple[str, ...]:
+        return [_natural(one, str) for one in value]
+    return value

@@ -24,6 +24,8 @@ class SizedTraining(Training):
     lora: int | None = None
     outside: bool = False
     encoding: str | None = None
+    header: bool | None = None
+    endings: tuple[str, ...] = ()
 
     about: ClassVar[Mapping[str, str]] = {
         **Training.about,
@@ -35,6 +37,8 @@ class SizedTraining(Training):
         "lora": "with --from: LoRA fine-tuning with matrices of this rank; the pretrained weights stay frozen",
         "outside": "also read files outside the named folders, where links, absolute paths or .. lead to them",
         "encoding": "character encoding of text files that are not UTF-8: cp1252, latin-1, utf-16",
+        "header": "whether the first row of tables names their columns; recognised where nobody says",
+        "endings": "of folders, take the files of text with these endings: py,md",
     }
 
     def check(self) -> None:

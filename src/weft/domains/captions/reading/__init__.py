@@ -6,7 +6,6 @@ captions         read_captions and judge
 questions        read_questions and judge
 sources          which files hold rows, and where the pictures are
 rows             rows gathered picture by picture
-lookup           a picture found by its name or number
 caption_tables   tables with captions
 question_tables  tables with questions and answers
 coco             COCO's JSON, lines of Flickr8k

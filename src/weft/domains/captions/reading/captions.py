@@ -9,12 +9,12 @@ from pathlib import Path
 
 from weft.domains.captions.reading.caption_tables import Asked, judge_table, read_rows
 from weft.domains.captions.reading.coco import coco_rows, counted_rows, is_coco, is_counted, is_named_table
-from weft.domains.captions.reading.lookup import Shelves
 from weft.domains.captions.reading.rows import PictureRows, Row
 from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, judged, sorted_out
 from weft.domains.captions.reading.stems import in_place, is_text, stem_of
 from weft.domains.pictures.reading.album import FoundPictures
 from weft.domains.pictures.reading.folders import in_folder
+from weft.domains.pictures.reading.lookup import Shelves
 from weft.domains.pictures.reading.trying import names_of, try_all
 from weft.errors import DataError
 from weft.files.bad_rows import Skip
@@ -26,7 +26,7 @@ from weft.files.pictures.formats import named_as_picture
 from weft.files.pictures.locations import Gathered
 from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.files.tables import ENDINGS as TABLES
-from weft.files.tables import is_table
+from weft.files.tables import is_list, is_table
 
 ENDINGS, TEXT = (*TABLES, *JSON), (".txt",)
 FEW = 20  # .txt files of a folder that may be tables
@@ -80,7 +80,7 @@ def _tables_without_stems(folder: Path) -> Files:
 
 def rows_in(path: Path, asked: Asked) -> Iterator[Row | DataError]:
     """The rows of a file of captions, or what is wrong with one."""
-    if is_json(path):
+    if is_json(path) and not is_list(path):
         return coco_rows(path)
     return counted_rows(path) if is_counted(path) else read_rows(path, asked)
 
@@ -94,7 +94,7 @@ def judge(survey: Survey) -> Judgement:
 
 
 def _judge_file(source: Surveyed) -> Judgement:
-    if is_table(source.path) and not is_json(source.path):
+    if is_table(source.path):
         return weakest(map(judge_table, source.tables))
     if is_coco(source.path):
         return Judgement("sure", "captions of pictures in COCO's form")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from weft.domains.captions.reading.lookup import Shelves, picture_beside
 from weft.domains.captions.reading.rows import Row, named_picture, text_fault, tidy
+from weft.domains.pictures.reading.lookup import Shelves, picture_beside
 from weft.errors import DataError
 from weft.files.columns import listed, plain
 from weft.files.decoding import shown

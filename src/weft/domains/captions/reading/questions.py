@@ -6,12 +6,12 @@ What has no picture, no question or no answer is named and left out, up to a bou
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from weft.domains.captions.reading.lookup import Shelves
 from weft.domains.captions.reading.question_tables import Asked, first_rows, is_question_list, judge_table, read_rows
 from weft.domains.captions.reading.rows import PictureRows
 from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, judged, sorted_out
 from weft.domains.captions.reading.vqa import Answers, is_answers, is_questions, question_rows
 from weft.domains.pictures.reading.album import FoundPictures
+from weft.domains.pictures.reading.lookup import Shelves
 from weft.domains.pictures.reading.trying import names_of, try_all
 from weft.errors import DataError, listed
 from weft.files.bad_rows import Skip

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from weft.domains.captions.reading.lookup import Shelves
+from weft.domains.pictures.reading.lookup import Shelves
 from weft.errors import DataError
 from weft.files.bad_rows import Reasons, Skip, check_bad
 from weft.files.decoding import shown

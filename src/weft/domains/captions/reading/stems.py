@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from weft.domains.captions.reading.lookup import listing_of
 from weft.domains.captions.reading.rows import text_fault, tidy
 from weft.domains.pictures.reading.layout import arrange
+from weft.domains.pictures.reading.lookup import listing_of
 from weft.errors import DataError
 from weft.files.decoding import shown
 from weft.files.pictures.locations import NO_PICTURE, Gathered, Spotted

@@ -5,7 +5,7 @@ tables      tables of edges, nodes and graphs; properties tells numbers, words a
 arrays      .npz files
 exchange    GraphML, GML and node-link JSON, by NetworkX
 tu          the two layouts of the TU collection
-molecules   a column of SMILES, by RDKit; atoms says what is known of each atom
+molecules   a column of SMILES; smiles reads one molecule, atoms says what is known of each atom
 set_files   sets from files, and whether sources hold some; sets reads one file
 given       graphs and sets handed over to be labelled
 graph_set   GraphSet: the graphs of some files, and what is known of them

@@ -15,7 +15,7 @@ from weft.domains.graphs.reading.cleaning import Tally
 from weft.domains.graphs.reading.exchange import ENDINGS as EXCHANGE
 from weft.domains.graphs.reading.exchange import is_node_link, read_exchange
 from weft.domains.graphs.reading.graph_set import GraphSet, check_nodes
-from weft.domains.graphs.reading.molecules import is_molecules, read_molecules
+from weft.domains.graphs.reading.molecules import is_molecules, judge_molecules, read_molecules
 from weft.domains.graphs.reading.properties import ANY_LABEL, LabelColumn, Properties
 from weft.domains.graphs.reading.tables import read_tables, role_of
 from weft.domains.graphs.reading.tu import is_tu_text, read_tu_folder, read_tu_text, tu_stem
@@ -24,10 +24,11 @@ from weft.files.decoding import shown
 from weft.files.finding import ending, find
 from weft.files.foreign_text import known_text
 from weft.files.survey import NO, Judgement, Survey, Surveyed, sure_if
+from weft.files.tables import ENDINGS as TABLES
 from weft.files.tables import is_table
 from weft.modalities.graph import Graph
 
-KNOWN = (".npz", ".csv", ".tsv", ".jsonl", ".txt", *EXCHANGE)
+KNOWN = (".npz", *TABLES, ".txt", *EXCHANGE)
 
 
 def read_graphs(sources: Sequence[str], *, directed: bool | None = None, label: LabelColumn = ANY_LABEL) -> GraphSet:
@@ -112,8 +113,9 @@ def judge(survey: Survey) -> Judgement:
 
 
 def _judge_tables(survey: Survey) -> Judgement:
-    if all(is_molecules(source.path) for source in survey.sources):
-        return Judgement("sure", "molecules, as a column of SMILES")
+    molecules = survey.weakest(judge_molecules)
+    if molecules.level != "no":
+        return molecules
     roles = [role_of(table) for table in survey.tables]
     if roles.count("edges") == 1 and "nodes" in roles and None not in roles:
         return Judgement("sure", "a table of edges (source, target) and one of nodes (id)")

@@ -11,11 +11,12 @@ from weft.files.columns import Column
 from weft.files.decoding import shown
 from weft.files.finding import ending, find
 from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
+from weft.files.tables import ENDINGS as TABLES
 from weft.files.tables import Table
 
 FEWEST_COLUMNS = 4  # of a table of sets: the set, its label, and vectors
 MOST_LABELS = 20  # different numbers that may be classes
-KNOWN = (".jsonl", ".npz", ".csv", ".tsv")
+KNOWN = (*TABLES, ".npz")
 
 
 def read_set_files(

@@ -53,7 +53,7 @@ def read_pairs(
     known = (*ENDINGS, *LISTS) if any(map(is_list, paths)) else ENDINGS
     if len(paths) == 2 and all(path.is_file() and ending(path, known) is None for path in paths):
         skipped: list[tuple[str, str]] = []
-        found, readings = paths, iter([read_parallel(paths, *asked)])
+        found, readings = paths, [partial(read_parallel, paths, *asked)]
     else:
         for path in paths:
             if path.is_file() and ending(path, known) is None:
@@ -61,10 +61,10 @@ def read_pairs(
         taken = find(named, known)
         found, foreign = _in_language(taken.paths, asked[1], {os.path.realpath(name) for name in named})
         skipped = [*taken.skipped, *foreign]
-        readings = (read_file(path, *asked) for path in found)
-    gathered = _GatheredPairs(skip, skipped)
-    for reading in readings:
-        gathered.file(reading)
+        readings = [partial(read_file, path, *asked) for path in found]
+    gathered = _GatheredPairs(skip, skipped, len(readings))
+    for read in readings:
+        gathered.file(gathered.opened(read))
     return gathered.pairs(found)
 
 
@@ -99,21 +99,20 @@ def _in_language(
 class _GatheredPairs(GatheredRows[Pair]):
     """The pairs of one file after another, which must be of the same languages."""
 
-    def __init__(self, skip: Skip, skipped: list[tuple[str, str]]):
-        super().__init__(skip, skipped)
+    def __init__(self, skip: Skip, skipped: list[tuple[str, str]], files: int):
+        super().__init__(skip, skipped, files)
         self.columns: tuple[tuple[str, ...], Path] | None = None
         self.catalogues = Counter[str]()  # by the language they are in
         self.empty = 0
 
     def file(self, reading: Reading[Row]) -> None:
         """Take all rows of one file."""
-        path = reading.files[0]
         rows: Iterator[Pair | str | DataError] = tried(reading.rows, partial(self.pair, reading.files))
         count = self.take(Reading(reading.files, rows, notes=reading.notes))
-        if count and ending(path, (".po",)):
+        if count and ending(path := reading.files[0], (".po",)):
             self.catalogues.update([po.language_of(path) or ""])
         if count:
-            self.same_languages(reading.columns, path)
+            self.same_languages(reading.columns, reading.files[0])
 
     def pair(self, files: Sequence[Path], row: Row | str) -> Pair | str | None:
         """The pair that a row of a file is; none where it is blank on both sides."""
@@ -170,7 +169,7 @@ class _GatheredPairs(GatheredRows[Pair]):
             columns=(source, target),
             files=tuple(self.files),
             skipped=self.left_out,
-            notes=tuple(self.notes),
+            notes=(*self.notes, *self.bad.lost_in_words()),
             fingerprint=fingerprint(text for pair in self.rows for text in (pair.source, pair.target)),
             empty=self.empty,
             bad=self.bad.count,

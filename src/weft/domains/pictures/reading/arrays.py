@@ -14,7 +14,7 @@ import numpy as np
 
 from weft.domains.pictures.reading.album import Album, Listed
 from weft.errors import DataError
-from weft.files.arrays import array, headers
+from weft.files.arrays import Header, array, headers
 from weft.files.decoding import shown
 from weft.files.pictures.colour import BACKGROUND, Backing, Range, over_background, to_bytes
 from weft.files.pictures.decoding import Decoded, shrunk
@@ -25,6 +25,7 @@ HELD = ("val", "valid", "validation", "dev", "test")
 SCALES = ("metres_per_pixel", "meters_per_pixel", "gsd", "scale")
 NAMES = "save pictures as x and labels as y, or as x_train, y_train, x_val and y_val"
 CHANNELS = (1, 3, 4)
+LEAST_SIDE, LONGER = 4, 4  # pixels of pictures that are no bytes, and how many times longer one side may be
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,40 @@ def holds_pictures(path: Path) -> bool:
     except DataError:
         return False
     sides, _ = _sides(list(found))
-    shape = found[sides[0][0].pictures].shape if sides else ()
-    return len(shape) in (3, 4) and sorted(shape[1:])[-2] > 1  # with one column, they are series
+    return bool(sides) and is_picture_like(found[sides[0][0].pictures])
+
+
+def is_picture_like(known: Header) -> bool:
+    """Whether an array may be pictures by its shape: neither side is much longer than the other, as in series.
+
+    Bytes are nearly always pictures, so that they may be longer and smaller than other numbers.
+    """
+    shape, small = known.shape, known.dtype == np.uint8
+    if len(shape) == 4:
+        shape = shape[:3] if shape[3] in CHANNELS else (shape[0], *shape[2:])
+    if len(shape) != 3 or known.dtype.kind not in "buif":
+        return False
+    low, high = min(shape[1:]), max(shape[1:])
+    return low >= (2 if small else LEAST_SIDE) and high <= (32 if small else LONGER) * low
+
+
+def refusal(path: Path) -> DataError | None:
+    """The error for arrays under the names of pictures that are series or sets of vectors by their shape."""
+    try:
+        found = headers(path) if is_arrays(path) else {}
+    except DataError:
+        return None
+    sides, _ = _sides(list(found))
+    known = found[sides[0][0].pictures] if sides else None
+    if known is None or len(known.shape) != 3 or known.dtype.kind != "f" or is_picture_like(known):
+        return None
+    count, steps, width = known.shape
+    problem = f"{count:,} x {steps:,} x {width:,} numbers of {known.dtype} are no pictures: series, or sets of vectors"
+    fix = (
+        f"as sets, in which order means nothing: weft train {shown(path)} --task sets (arrays x and labels); weft has "
+        "no task for the classes of time series: add the time to each vector, as one more number"
+    )
+    return DataError(problem, where=f"{shown(path)}: {sides[0][0].pictures}", fix=fix)
 
 
 def in_arrays(path: Path, *, labels: bool) -> Gathered:
@@ -150,7 +183,9 @@ def _channels_last(values: np.ndarray, where: str) -> np.ndarray:
         raise DataError(f"expected numbers, found {values.dtype}", where=where, fix="save them as uint8")
     if values.ndim == 2 and (side := math.isqrt(values.shape[1])) ** 2 == values.shape[1]:
         fix = f"if they are {side} x {side} pixels, save x.reshape(-1, {side}, {side})"
-    if values.ndim == 3 and values.shape[2] not in (3, 4):
+    if values.ndim == 3 and 1 in values.shape[1:]:
+        fix = "series and sets of vectors are no pictures: --task sets learns from sets"
+    elif values.ndim == 3 and values.shape[2] not in (3, 4):
         values = values[..., None]
     elif values.ndim == 3:
         fix = "if this is one picture, save x[None]"

@@ -1,12 +1,15 @@
 """Whether sources hold pictures, with or without classes. Decodes nothing."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 from weft.domains.pictures.reading.arrays import holds_pictures, is_arrays
 from weft.domains.pictures.reading.folders import in_folder
-from weft.domains.pictures.reading.tables import is_picture_table
+from weft.domains.pictures.reading.idx import Side, is_idx, sides_in
+from weft.domains.pictures.reading.tables import is_picture_table, label_place, picture_column
 from weft.errors import DataError
 from weft.files.known_roles import PICTURE
 from weft.files.pictures.formats import named_as_picture
@@ -19,7 +22,8 @@ LOOK = 200  # files looked at to recognise a folder or an archive
 
 def judge(survey: Survey) -> Judgement:
     """Whether these are pictures with classes: in folders and archives, arrays of them, or tables of paths."""
-    found = survey.weakest(_judge_source)
+    places = [source.path for source in survey.sources if source.kind in ("folder", "archive")]
+    found = survey.weakest(partial(_judge_source, places=places))
     if not found:
         return found
     return replace(found, general=True) if _has_classes(survey) else NO
@@ -40,6 +44,8 @@ def _has_classes(survey: Survey) -> bool:
 
 
 def _names_classes(source: Surveyed) -> bool:
+    if sides := _idx_sides(source):
+        return all(side.labels is not None for side in sides)
     if source.kind == "folder":
         return _sub_folders(source.path) > 1 and _different(source)
     if source.kind in ("archive", "pattern"):
@@ -47,6 +53,14 @@ def _names_classes(source: Surveyed) -> bool:
         cut = len(source.names) >= FILES  # classes may follow
         return len({name.parent for name in names}) > 1 or (cut and len(names[0].parts) > 1)
     return bool(source.tables) or is_arrays(source.path)
+
+
+def _idx_sides(source: Surveyed) -> list[Side]:
+    """The sides of idx files, as MNIST has them, that a source is or holds."""
+    try:
+        return sides_in(source.path) if source.kind == "folder" or is_idx(source.path) else []
+    except OSError:
+        return []
 
 
 def _different(source: Surveyed) -> bool:
@@ -75,7 +89,9 @@ def _sub_folders(folder: Path) -> int:
     return len(folders)
 
 
-def _judge_source(source: Surveyed) -> Judgement:
+def _judge_source(source: Surveyed, places: Sequence[Path] = ()) -> Judgement:
+    if _idx_sides(source) or (source.kind in ("file", "archive") and is_idx(source.path)):
+        return Judgement("sure", "pictures in idx files, as MNIST has them")
     if source.kind == "folder":
         try:
             found = in_folder(source.path, most=LOOK)
@@ -91,16 +107,23 @@ def _judge_source(source: Surveyed) -> Judgement:
     if source.kind != "file":
         return NO
     if source.tables:
-        return weakest(map(_judge_table, source.tables))
+        return weakest(_judge_table(table, places) for table in source.tables)
     if is_arrays(source.path):
         return sure_if(holds_pictures(source.path), "arrays that have the shape of pictures")
     return sure_if(not is_picture_table(source.path) and has_picture(source.path), "a picture")
 
 
-def _judge_table(table: Table) -> Judgement:
-    """Whether a column that is named after pictures holds their names."""
-    pictures = set(PICTURE.by_content(table.columns))
-    if table.header and pictures & set(PICTURE.by_name(table.names)) and is_picture_table(table.path):
-        return Judgement("sure", "a table of pictures, by the names of its columns")
+def _judge_table(table: Table, places: Sequence[Path]) -> Judgement:
+    """Whether a column that is named after pictures holds their names, or one those of pictures at hand."""
+    if not is_picture_table(table.path):
+        return NO
+    if (place := picture_column(table, places)) is not None:
+        try:
+            label_place(table, place, None)
+        except DataError as error:
+            if table.columns[place].looks == "picture":  # which reading it says
+                return Judgement("sure", "a table of pictures, by the names of its columns")
+            return Judgement("possible", error.problem, error.fix.rpartition(": ")[2])
+        return Judgement("sure", f"a table of pictures (column {table.columns[place].called})")
     why = "names of pictures: with a header line that names the columns, as in path,label, their classes can be learned"
-    return Judgement("possible", why) if pictures and is_picture_table(table.path) else NO
+    return Judgement("possible", why) if PICTURE.by_content(table.columns) else NO

@@ -2,10 +2,12 @@
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.domains.pictures.reading.arrays import in_arrays, is_arrays
 from weft.domains.pictures.reading.folders import in_folder
+from weft.domains.pictures.reading.idx import in_idx, is_idx, sides_in
 from weft.domains.pictures.reading.layout import LAYOUT, arrange
 from weft.domains.pictures.reading.tables import in_table, is_picture_table
 from weft.errors import DataError
@@ -27,10 +29,13 @@ from weft.files.pictures.locations import (
 )
 
 
-def gather(source: str | Path, *, labels: bool, sides: bool = True) -> Gathered:
+def gather(
+    source: str | Path, *, labels: bool, sides: bool = True, places: Sequence[Path] = (), label: str | None = None
+) -> Gathered:
     """The pictures that a source stands for; with `labels`, every one has a class.
 
-    Without `sides`, all are taken as they come, wherever they stand.
+    Without `sides`, all are taken as they come, wherever they stand. The pictures of a table are looked for in the
+    `places`; `label` is the column of its labels.
     """
     path = Path(source)
     if not os.path.lexists(path):
@@ -39,6 +44,8 @@ def gather(source: str | Path, *, labels: bool, sides: bool = True) -> Gathered:
         info = path.stat()
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", where=shown(path)) from None
+    if sides_in(path) if stat.S_ISDIR(info.st_mode) else is_idx(path):
+        return in_idx(path, labels=labels)
     if stat.S_ISDIR(info.st_mode):
         return _arranged(in_folder(path), path, labels, sides)
     if not stat.S_ISREG(info.st_mode):
@@ -47,7 +54,7 @@ def gather(source: str | Path, *, labels: bool, sides: bool = True) -> Gathered:
     if is_archive(path):
         return _arranged(in_archive(path), path, labels, sides)
     if is_picture_table(path):
-        return in_table(path, labels=labels)
+        return in_table(path, labels=labels, places=places, label=label)
     if is_arrays(path):
         return in_arrays(path, labels=labels)
     if labels:

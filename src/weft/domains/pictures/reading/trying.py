@@ -14,11 +14,13 @@ from weft.domains.pictures.reading.album import Album, FoundPictures, Listed
 from weft.domains.pictures.reading.copies import thumbnail
 from weft.domains.pictures.reading.layout import LAYOUT
 from weft.domains.pictures.reading.sources import gather
+from weft.domains.pictures.reading.tables import is_picture_table
 from weft.errors import DataError
 from weft.files.bad_rows import Reasons, Skip, check_bad, check_skip, reasons
 from weft.files.decoding import shown
 from weft.files.pictures.decode_all import tried
 from weft.files.pictures.decode_workers import Children, Crash
+from weft.files.pictures.formats import is_archive
 from weft.files.pictures.locations import Gathered
 
 KEEP = 2**30  # bytes of small pictures that stay in memory
@@ -32,14 +34,15 @@ def read_images(
     skip: Skip = None,
     progress: Callable[[int, int], None] | None = None,
     keep: int = KEEP,
+    label: str | None = None,
 ) -> FoundPictures:
     """Find pictures, decode every one once, and say what is wrong with those that are left out.
 
     `skip` is how many bad pictures are left out before the data is refused, or, if it is not a whole number, which
-    share of all; None allows one in a hundred, and always one.
+    share of all; None allows one in a hundred, and always one. `label` is the column of the labels in tables.
     """
     check_skip(skip, "pictures")
-    found = _gathered(sources, labels=labels)
+    found = _gathered(sources, labels=labels, label=label)
     return try_all(found, labels=labels, where=names_of(sources), skip=skip, progress=progress, keep=keep)
 
 
@@ -88,14 +91,20 @@ def find_pictures(sources: str | Path | Sequence[str | Path]) -> Album:
     return Album(tuple(Listed(e.name, e.place, scale=e.scale) for e in found.entries), tuple(found.skipped + found.bad))
 
 
-def _gathered(sources: str | Path | Sequence[str | Path], *, labels: bool, sides: bool = True) -> Gathered:
-    """What all sources give; of several, each one's name stands before those of its pictures."""
+def _gathered(
+    sources: str | Path | Sequence[str | Path], *, labels: bool, sides: bool = True, label: str | None = None
+) -> Gathered:
+    """What all sources give; of several, each one's name stands before those of its pictures.
+
+    Where labels are asked for and tables are named with folders or archives, these are where the tables' pictures are.
+    """
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     if not named:
         raise DataError("no data was named", fix="name pictures, a folder or an archive of them, a table or arrays")
-    total = Gathered([])
-    for source in named:
-        found = gather(source, labels=labels, sides=sides)
+    total, tables = Gathered([]), [s for s in named if labels and is_picture_table(Path(s)) and Path(s).is_file()]
+    places = [Path(s) for s in named if tables and (Path(s).is_dir() or is_archive(Path(s)))]
+    for source in [s for s in named if Path(s) not in places]:
+        found = gather(source, labels=labels, sides=sides, places=places, label=label)
         alone = len(named) == 1 or (len(found.entries) == 1 and found.entries[0].name == shown(source))
         front = "" if alone else f"{shown(source)}/".replace("//", "/")
         total.entries.extend(replace(entry, name=front + entry.name) for entry in found.entries)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, final
 
 from weft.amounts import amount
@@ -11,9 +12,12 @@ from weft.domains.texts.reading.corpus import Corpus, GivenText, read_corpus
 from weft.domains.texts.sample import running as shipped_texts
 from weft.domains.texts.settings import MaskTraining, TextTraining
 from weft.errors import DataError, listed
+from weft.files.bad_rows import Skip
 from weft.files.dataset import Count, Dataset, Reader, held_in
 from weft.files.decoding import shown
 from weft.files.survey import Judgement, Survey, Surveyed
+
+NAMED = 4  # endings that a warning names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +27,9 @@ class TextData(Dataset[Corpus | CorpusPart, Corpus | CorpusPart]):
     corpus: Corpus
 
 
-def read_texts(sources: Sequence[str | GivenText], valid: str | None, most: int | None) -> TextData:
+def read_texts(sources: Sequence[str | GivenText], valid: str | None, most: int | None, skip: Skip = None) -> TextData:
     """The text in files or at hand; of what is held out of it, at most `most` bytes."""
-    whole = read_corpus(sources)
+    whole = read_corpus(sources, skip)
     train: Corpus | CorpusPart
     held: Corpus | CorpusPart
     if valid is not None:
@@ -42,7 +46,7 @@ def read_texts(sources: Sequence[str | GivenText], valid: str | None, most: int 
         fingerprint=fingerprint,
         rule=rule,
         described=f"{listed([shown(str(file.path)) for file in whole.files])} ({amount(whole.bytes)})",
-        notes=(in_words(whole), *([f"skipped: {skipped}"] if skipped else [])),
+        notes=(in_words(whole), *passed_by(whole), *([f"skipped: {skipped}"] if skipped else [])),
         skipped=whole.skipped,
         amounts={"documents": whole.documents, "bytes": whole.bytes, "characters": whole.characters},
     )
@@ -57,7 +61,7 @@ class TextReader(Reader[TextData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: TextTraining | MaskTraining, count: Count | None = None
     ) -> TextData:
-        return read_texts(sources or [self.text()], valid, asked.held_out)
+        return read_texts(sources or [self.text()], valid, asked.held_out, asked.allowed)
 
 
 @final
@@ -85,3 +89,19 @@ class Sentences(TextReader):
 def in_words(corpus: Corpus) -> str:
     """How much text there is."""
     return f"{amount(corpus.bytes)} in {corpus.documents:,} document{'s' if corpus.documents != 1 else ''}"
+
+
+def passed_by(corpus: Corpus) -> list[str]:
+    """A warning where most of the text in a folder stands in files whose endings were not taken."""
+    rest = sum(corpus.passed_by.values())
+    if rest <= corpus.bytes:
+        return []
+    share = corpus.bytes / (corpus.bytes + rest)
+    taken = dict.fromkeys(file.path.suffix.lower() for file in corpus.files if isinstance(file.path, Path))
+    names = [ending for ending in corpus.passed_by if ending][:NAMED]
+    said = ",".join(name.lstrip(".") for name in [*names, *taken] if name)
+    others = ", ".join(f"{name} {amount(corpus.passed_by[name])}" for name in names) or "files without an ending"
+    return [
+        f"warning: only {share:.1%} of the text in the folder is taken ({', '.join(taken)}); the rest is in {others}; "
+        f"to take these too: --set endings={said}"
+    ]

@@ -3,23 +3,23 @@
 Text is streamed, never held whole: `pieces()` gives strings, and None where a document ends. A file is one document; in
 a .jsonl file every line is an object whose field "text" is one, in other tables every row with a column "text", in a
 mailbox every mail. Empty documents are left out and listed. Of a folder, the files that end in .txt, .md, .jsonl, .mbox
-or .parquet are taken; where it has none, all that are text.
+or .parquet are taken; where it has none, all that are text; or those with the endings that a user names.
 """
 
 import hashlib
 import shlex
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from weft.errors import DataError
+from weft.files.bad_rows import BadRows, Skip
 from weft.files.decoding import current_encoding, read_text, shown
 from weft.files.endings import ENDINGS_OF_ONE_KIND
-from weft.files.finding import FoundFiles, ending, find
+from weft.files.finding import FoundFiles, ending, endings_asked, find
 from weft.files.foreign import by_ending
 from weft.files.foreign_text import known_text
 from weft.files.gather import raising
@@ -79,6 +79,7 @@ class Corpus:
     distinct: int  # different characters
     marks: np.ndarray = field(repr=False, compare=False)
     encoding: str | None = None  # of the files, where the user named one
+    passed_by: Mapping[str, int] = field(default_factory=dict)  # bytes of text by the endings that were not taken
 
     def pieces(self) -> Iterator[str | None]:
         """The text again, from the files. A file that has changed since it was first read is refused at its end."""
@@ -115,20 +116,31 @@ class _Digest:
         return self.all.hexdigest()
 
 
-def read_corpus(sources: Sequence[str | Path | GivenText]) -> Corpus:
-    """Read all files once: check every line, count, and take the fingerprint."""
+def read_corpus(sources: Sequence[str | Path | GivenText], skip: Skip = None) -> Corpus:
+    """Read all files once: check every line, count, and take the fingerprint. `skip` is how many may be bad."""
     given = [source for source in sources if isinstance(source, GivenText)]
     named = [source for source in sources if not isinstance(source, GivenText)]
-    found = find(named, ENDINGS, others=True) if named or not given else FoundFiles((), ())
+    found = find(named, endings_asked() or ENDINGS, others=True) if named or not given else FoundFiles((), ())
     paths: list[Path | GivenText] = [*given, *found.paths]
     files, skipped = [], list(found.skipped)
     whole, marks, seen = hashlib.sha256(), array("Q"), np.zeros(0x110000, bool)
+    bad = BadRows(skip, len(paths))
     for path in paths:
-        file, empty = _scan(path, whole.update, marks, seen)
+        try:
+            file, empty, digests, own, characters = _scan(path)
+        except DataError as error:
+            bad.take_file(error)
+            continue
+        for digest in digests:
+            whole.update(digest)
+        marks.extend(own)
+        np.logical_or(seen, characters, out=seen)
         if file.documents:
             files.append(file)
         if empty:
             skipped.append((shown(str(path)), "empty" if not file.documents else f"{empty} of its documents are empty"))
+    bad.check(len(files))
+    skipped += bad.listed()
     table = np.array(marks, np.uint64).reshape(-1, 3)
     size = sum(file.bytes for file in files)
     if not any(not chr(c).isspace() for c in np.flatnonzero(seen)):
@@ -145,14 +157,14 @@ def read_corpus(sources: Sequence[str | Path | GivenText]) -> Corpus:
         distinct=int(seen.sum()),
         marks=table,
         encoding=current_encoding(),
+        passed_by=found.passed_by,
     )
 
 
-def _scan(
-    path: Path | GivenText, whole: Callable[[bytes], Any], marks: array, seen: np.ndarray
-) -> tuple[SourceFile, int]:
-    """Read one file, adding to what is known of all; also how many of its documents were empty."""
-    digest, characters, total, documents, empty = _Digest(), 0, 0, 0, 0
+def _scan(path: Path | GivenText) -> tuple[SourceFile, int, list[bytes], array, np.ndarray]:
+    """Read one file: also how many of its documents were empty, the digests and marks of the others, its characters."""
+    digest, characters, total, empty = _Digest(), 0, 0, 0
+    digests, marks, seen = list[bytes](), array("Q"), np.zeros(0x110000, bool)
     for piece in _documents(path):
         size = digest.size
         mark = digest.take(piece)
@@ -162,10 +174,10 @@ def _scan(
         elif mark is None:
             empty += 1
         else:
-            whole(mark)
+            digests.append(mark)
             marks.extend((int.from_bytes(mark[:8], "big"), characters, size))
-            characters, total, documents = 0, total + size, documents + 1
-    return SourceFile(path, total, documents, digest.hex()), empty
+            characters, total = 0, total + size
+    return SourceFile(path, total, len(digests), digest.hex()), empty, digests, marks, seen
 
 
 def _documents(path: Path | GivenText, encoding: str | None = None) -> Iterator[str | None]:

@@ -14,9 +14,9 @@ from weft.domains.texts.reading.labelled_tables import SAY, LabelledRow, judge_t
 from weft.domains.texts.reading.labelled_texts import Example, LabelledTexts, fingerprint_of
 from weft.errors import DataError
 from weft.files.bad_rows import Skip, reasons
-from weft.files.class_folders import LAYOUT, judge_folder, read_classes
+from weft.files.class_folders import LAYOUT, judge_folder, with_classes
 from weft.files.columns import number
-from weft.files.decoding import shown
+from weft.files.decoding import read_text, shown
 from weft.files.finding import ending, find
 from weft.files.gather import GatheredRows, ReadFile, Reading, tried
 from weft.files.labels import SMALL, Kind, in_order, kind_of
@@ -55,6 +55,7 @@ def read_labelled(
         found = find([source] if named else [], (*known, ".txt"))
         tables = [path for path in found.paths if ending(path, known)]
         gathered.skipped += found.skipped
+        gathered.bad.files += len(tables)
         if not tables:
             columns.append(_folder(Path(source), found.paths, gathered))
         for path in found.paths:
@@ -62,7 +63,7 @@ def read_labelled(
                 gathered.skipped += [(shown(path), "not a table, though others here are")] * bool(tables)
             elif (real := os.path.realpath(path)) not in taken:  # a table is taken once, however often it is named
                 taken.add(real)
-                reading = read_table(path, asked, learn)
+                reading = gathered.opened(partial(read_table, path, asked, learn))
                 gathered.take(reading)
                 columns.append(reading.columns)
     texts = _texts(gathered, next(filter(None, columns), ()), kind, fewest)
@@ -75,19 +76,20 @@ def _folder(root: Path, files: Sequence[Path], gathered: GatheredRows[LabelledRo
     if not root.is_dir():
         raise DataError("a text without a label", where=shown(root), fix=LAYOUT)
     counts: Counter[str] = Counter()
-
-    def read(one: tuple[Path, str, str | None]) -> LabelledRow | None:
-        path, label, text = one
-        if text is None:
+    gathered.bad.files += len(files)
+    for path, label in with_classes(root, files):
+        if label is None:
             gathered.skipped.append((shown(path), "in no folder that would name its class"))
-            return None
-        counts[label] += 1
-        return labelled_text(text, shown(label), shown(path))
-
-    gathered.take(Reading((), tried(read_classes(root, files), read)))
+        else:
+            counts[label] += gathered.take(gathered.opened(partial(_text, path, label)))
     gathered.files += [ReadFile(root / name, count) for name, count in counts.items()]
     gathered.notes.append(f"{shown(root)}: each of {len(counts)} folders is a class")
     return COLUMNS
+
+
+def _text(path: Path, label: str) -> Reading[LabelledRow]:
+    """A file that is one text."""
+    return Reading((), tried(["".join(read_text(path))], lambda text: labelled_text(text, shown(label), shown(path))))
 
 
 def _texts(
@@ -110,7 +112,7 @@ def _texts(
         columns=(text, label),
         files=tuple(gathered.files),
         skipped=gathered.left_out,
-        notes=tuple(gathered.notes),
+        notes=(*gathered.notes, *gathered.bad.lost_in_words()),
         fingerprint=fingerprint_of(examples),
         without_text=without_text,
         without_label=without_label,

@@ -10,7 +10,16 @@ from weft.files.columns import Column, plain
 from weft.files.decoding import shown
 from weft.files.gather import Reading
 from weft.files.json_lines import kind
-from weft.files.known_roles import ENOUGH, LABEL, LABELLED, SURE_TEXT_NAMES, TEXT, holds_sentences, holds_text
+from weft.files.known_roles import (
+    ENOUGH,
+    LABEL,
+    LABELLED,
+    SMILES_NAMES,
+    SURE_TEXT_NAMES,
+    TEXT,
+    holds_sentences,
+    holds_text,
+)
 from weft.files.languages import meaning
 from weft.files.survey import NO, Judgement
 from weft.files.tables import LOOK, Row, Table, as_cell, open_table
@@ -104,6 +113,8 @@ def judge_table(table: Table) -> Judgement:
     except DataError:
         return maybe
     text, label = (columns[place] for place in choice.places)
+    if plain(text.name or "") in SMILES_NAMES:
+        return maybe  # molecules, which are graphs
     called = LABEL.means(label.name or "") is not None
     one_class = label.distinct < 2 and len(label.values) < LOOK  # unless rows below those looked at have others
     few_rows = called and 0 < len(label.values) < ENOUGH  # in which no value may occur twice

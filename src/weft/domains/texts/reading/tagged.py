@@ -45,7 +45,7 @@ def read_tagged(
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     found = find(named, ENDINGS)
     by_hand = {os.path.realpath(name) for name in named}
-    gathered = GatheredRows[Tagged](skip, found.skipped)
+    gathered = GatheredRows[Tagged](skip, found.skipped, len(found.paths))
     for path in found.paths:
         if os.path.realpath(path) not in by_hand and not _looks_tagged(Surveyed(path)):
             gathered.skipped.append((shown(path), "does not look like columns of words and tags"))
@@ -64,7 +64,7 @@ def read_tagged(
         mended=mended,
         files=tuple(gathered.files),
         skipped=gathered.left_out,
-        notes=tuple(gathered.notes),
+        notes=(*gathered.notes, *gathered.bad.lost_in_words()),
         fingerprint=fingerprint_of(kept),
         bad=gathered.bad.count,
     )

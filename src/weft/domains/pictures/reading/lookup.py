@@ -1,8 +1,9 @@
-"""Where the pictures are that a file names: in folders and archives named beside it, or in the file's own folder."""
+"""Where the pictures are that a file names: in places named with it, its own folder, or an archive named as it is."""
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from weft.domains.pictures.reading.folders import in_folder
@@ -10,9 +11,10 @@ from weft.errors import DataError
 from weft.files.bounds import OUTSIDE, leads_out
 from weft.files.decoding import shown
 from weft.files.pictures.archives import in_archive
-from weft.files.pictures.formats import is_archive
+from weft.files.pictures.formats import ENDINGS, is_archive, named_as_picture
 from weft.files.pictures.locations import FilePlace, Listing, PictureLocation, Spotted
 
+LOOK = 20  # names and folders that are tried
 NUMBER = re.compile(r"[0-9]{1,18}$")  # at the end of a picture's name, without its ending
 
 
@@ -93,6 +95,8 @@ class Shelves:
     def find(self, name: str | int, table: Path) -> PictureLocation:
         """Where a picture is that a file names, or gives the number of."""
         found = self.named.having(name) if self.named.sources else self._beside(name, table.parent)
+        if not found and not self.named.sources:
+            found = self._own_archives(table).having(name)
         if not found:
             found = [*self.further.having(name), *(p for folder in self.folders for p in self._beside(name, folder))]
         found = _distinct(found)
@@ -113,12 +117,10 @@ class Shelves:
                 yield "/".join(picture.parts), f"a picture that no row names: no {self.what}"
 
     def _beside(self, name: str | int, folder: Path) -> list[PictureLocation]:
-        """In a folder, else in those that stand in it; of a number, anywhere below it."""
+        """In a folder, else in those that stand in it; of a number or a name without an ending, anywhere below it."""
         try:
             if isinstance(name, int):
-                if folder not in self.whole:
-                    self.whole[folder] = Shelf([folder])
-                return self.whole[folder].having(name)
+                return self._below(folder).having(name)
             if (folder / name).is_file():
                 if leads_out(folder / name, folder):
                     raise DataError(f"the path {OUTSIDE}")
@@ -130,9 +132,27 @@ class Shelves:
             inside = [path for path in there if not leads_out(path, folder)]
             if there and not inside:
                 raise DataError(f"the path {OUTSIDE}")
+            if not there and not named_as_picture(name) and not name.startswith(("/", "..")):
+                return self._below(folder).having(name)
             return [FilePlace(path) for path in inside]
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}") from None
+
+    def _own_archives(self, table: Path) -> Shelf:
+        """The pictures of archives that are named as the table beside them: val.tar or val-128.zip of val.tsv.gz."""
+        if table not in self.whole:
+            stem = re.sub(r"(\.\w{1,7}){1,2}$", "", table.name).lower()
+            named = [file for file in sorted(table.parent.iterdir()) if file.is_file() and is_archive(file)]
+            own = [file for file in named if re.fullmatch(rf"{re.escape(stem)}([-_.].*)?", file.name.lower())]
+            inside = [file for file in own if not leads_out(file, table.parent)]
+            self.whole[table] = Shelf(inside)
+        return self.whole[table]
+
+    def _below(self, folder: Path) -> Shelf:
+        """All pictures of a folder and below it."""
+        if folder not in self.whole:
+            self.whole[folder] = Shelf([folder])
+        return self.whole[folder]
 
     def _searched(self, table: Path) -> str:
         """The places that were looked through for a table, in words."""
@@ -155,5 +175,21 @@ def picture_beside(name: str, table: Path, where: str, shelves: Shelves | None =
     except DataError as error:
         fix = error.fix or "put the picture beside the table, or write its path into the row"
         raise DataError(error.problem, where=f"{where}: {shown(name)}", fix=fix) from None
-    assert isinstance(place, FilePlace)  # no archive was named
+    if not isinstance(place, FilePlace):
+        problem, fix = "the picture stands in an archive", "unpack the archive beside the table"
+        raise DataError(problem, where=f"{where}: {shown(name)}", fix=fix)
     return place.path
+
+
+def are_beside(names: Sequence[str], folder: Path) -> bool:
+    """Whether names without endings are those of pictures in a folder, or in one that it holds.
+
+    Nothing is listed but the folders: a set may have millions of pictures.
+    """
+    plain = [name for name in names if not any(c in name for c in "*?[\0") and not name.startswith(("/", ".."))][:LOOK]
+    try:
+        inner = [folder, *islice((path for path in sorted(folder.iterdir()) if path.is_dir()), LOOK)]
+        found = [any((one / f"{name}{end}").is_file() for one in inner for end in ENDINGS) for name in plain]
+    except OSError:
+        return False
+    return len(found) > 1 and 10 * sum(found) >= 9 * len(found)
