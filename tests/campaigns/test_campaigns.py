@@ -66,7 +66,7 @@ QUICK = ("predict", "runs clean", "runs verify")
 
 
 def test_a_sample_of_links_changes_nothing_outside(tmp_path: Path) -> None:
-    found = links(tmp_path, names=QUICK, every=5)
+    found = links(tmp_path, names=QUICK, every=3)
     assert found.total >= 10 and found.problems == []
 
 
