@@ -57,7 +57,7 @@ def test_a_bad_picture_in_a_folder_costs_itself(there: Weft, place: Path):
         (folder / name).write_bytes((place / "photos/light/2.png").read_bytes())
     (folder / "c.png").write_bytes((place / "bad.png").read_bytes())
     done = there("embed", "run", "mixed", "-o", "vectors.npy")
-    assert done.code == 2 and "wrote vectors.npy: 2 vectors of 8 numbers" in done.err and "mixed/c.png" in done.err
+    assert done.code == 2 and "wrote vectors.npy: 2 vectors of 96 numbers" in done.err and "mixed/c.png" in done.err
 
 
 def test_inputs_are_piped_in_by_the_name_of_a_dash(there: Weft, place: Path):

@@ -18,7 +18,7 @@ CLASSIFY_IMAGES = Card(
     reads="weft.domains.pictures.dataset.LabelledPictures",
     training=PictureLabelTraining,
     models={
-        "resnet": "the default where no preset is named: a residual convolutional network, no attention",
+        "resnet": "the default: a residual convolutional network, no attention",
         "vit": "the Vision Transformer: patches, learned positions, a class token",
         "vit-hybrid": "a Vision Transformer on the features of a small convolutional network",
     },

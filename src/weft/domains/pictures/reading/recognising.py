@@ -118,6 +118,9 @@ def _judge_table(table: Table, places: Sequence[Path]) -> Judgement:
     if not is_picture_table(table.path):
         return NO
     if (place := picture_column(table, places)) is not None:
+        others = [column for column in table.columns if column.place != place]
+        if others and not any(column.values for column in others):
+            return NO  # as of talks about pictures, whose turns are lists
         try:
             label_place(table, place, None)
         except DataError as error:
