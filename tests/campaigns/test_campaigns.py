@@ -13,6 +13,7 @@ from campaigns import hostile as folders
 from campaigns.flips import flips
 from campaigns.hostile import hostile
 from campaigns.kills import kills
+from campaigns.lies import EVERY
 from campaigns.links import COMMANDS, KINDS, links
 from campaigns.lying import lying
 from campaigns.model_types import model_types
@@ -111,14 +112,15 @@ def test_a_weight_that_is_read_wrongly_is_noticed(tmp_path: Path, monkeypatch: p
 
 
 def test_a_sample_of_lying_files_is_refused_by_name(tmp_path: Path) -> None:
-    found = lying(tmp_path, every=16)
-    assert found.total >= 8 and len(found.tried) >= 7 and found.problems == []
+    quick = [kind for kind in EVERY if kind not in ("Parquet", "fields")]  # whose libraries take long to load
+    found = lying(tmp_path, quick, most=1)
+    assert found.total == len(quick) == 7 and found.problems == []
 
 
 @pytest.mark.slow
 def test_lying_files_are_refused_by_name(tmp_path: Path) -> None:
     found = lying(tmp_path)
-    assert found.total >= 150 and found.problems == []
+    assert found.total >= 140 and found.problems == []
 
 
 @pytest.mark.slow

@@ -18,14 +18,16 @@ CHILD = (
 
 
 def runtime() -> str:
-    """The library that has to be loaded before Python; skips where the compiler has none."""
+    """The libraries that have to be loaded before Python: the sanitizer's, and that of C++ errors, which it wraps."""
     cc = build.compiler()
     if cc is None or sys.platform != "linux":
         pytest.skip("sanitizers are tried on Linux, with a C compiler")
-    asked = subprocess.run([cc, "-print-file-name=libasan.so"], capture_output=True, text=True)
-    if not Path(asked.stdout.strip()).is_absolute():
+    names = ("libasan.so", "libstdc++.so.6")
+    asked = [subprocess.run([cc, f"-print-file-name={name}"], capture_output=True, text=True) for name in names]
+    found = [one.stdout.strip() for one in asked]
+    if not all(Path(path).is_absolute() for path in found):
         pytest.skip("the C compiler has no library of its address sanitizer")
-    return asked.stdout.strip()
+    return " ".join(found)
 
 
 @pytest.mark.slow

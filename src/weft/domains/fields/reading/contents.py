@@ -14,7 +14,7 @@ from weft.domains.fields.reading.axes import COLUMNS, ROWS, Axis, Role, columns,
 from weft.domains.fields.reading.calendars import FileClock, read_clock
 from weft.domains.fields.reading.grid import FieldLayer
 from weft.domains.fields.reading.opening import damaged
-from weft.domains.fields.reading.values import Packing, packing_of
+from weft.domains.fields.reading.values import Packing, packing_of, unpacked
 from weft.errors import DataError, nearest
 from weft.files.decoding import shown
 
@@ -137,7 +137,8 @@ class _File:
                 values = np.arange(self.dataset.sizes[dim]) if variable is None else np.asarray(variable.values)
             except Exception as error:
                 raise damaged(self.path, error) from None
-            self.known[dim] = (values, {} if variable is None else dict(variable.attrs))
+            attributes = {} if variable is None else dict(variable.attrs)
+            self.known[dim] = unpacked(self.named[dim], values, attributes, self.where)
         return self.known[dim]
 
     def coordinates(self, dims: Iterable[str]) -> dict[str, Coordinate]:

@@ -79,6 +79,16 @@ def packing_of(name: str, dtype: np.dtype[Any], attributes: Mapping[str, Any], w
     return Packing(stored, unsigned, scale, offset, fillers, low, high, nan_declared=any(map(np.isnan, said)))
 
 
+def unpacked(
+    name: str, stored: np.ndarray, attributes: Mapping[str, Any], where: str
+) -> tuple[np.ndarray, Mapping[str, Any]]:
+    """The values of an axis, and its attributes without those by which they were packed; axes seldom are."""
+    if not any(key in attributes for key, _ in SCALING) or stored.dtype.kind not in "iuf":
+        return stored, attributes
+    scale, offset = (_one(name, attributes, key, default, where) for key, default in SCALING)
+    return stored * scale + offset, {key: attributes[key] for key in attributes if key not in dict(SCALING)}
+
+
 SCALING = (("scale_factor", 1.0), ("add_offset", 0.0))
 
 
