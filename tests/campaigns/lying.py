@@ -17,9 +17,9 @@ LIBRARIES = ("openpyxl", "pyarrow.parquet", "xarray", "h5netcdf", "zarr", "netwo
 SECONDS, MEMORY = 30.0, 2 * 2**30
 
 
-def train(files: list[Path], out: Path) -> None:
+def train(files: list[Path], out: Path, **settings: int) -> None:
     """What a user does with files."""
-    weft.train(list(map(str, files)), out=out, steps=1, quiet=True)
+    weft.train(list(map(str, files)), out=out, steps=1, quiet=True, **settings)
 
 
 def lying(place: Path, kinds: Collection[str] = tuple(EVERY), most: int | None = None) -> Tally:
@@ -30,7 +30,7 @@ def lying(place: Path, kinds: Collection[str] = tuple(EVERY), most: int | None =
     texts.write_text("".join(f"a text {n}\t{'ab'[n % 2]}\n" for n in range(40)))
     for library in LIBRARIES if most is None else ():  # once, and not in every child
         importlib.import_module(library)
-    warm([partial(train, [texts], place / "true")], place)
+    warm([partial(train, [texts], place / "true", dim=8, depth=1, heads=1)], place)
     for kind, lie in ((kind, lie) for kind in kinds for lie in itertools.islice(EVERY[kind](), most)):
         folder = place / "lie"
         shutil.rmtree(folder, ignore_errors=True)

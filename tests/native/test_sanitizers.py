@@ -35,7 +35,7 @@ def test_native_code_reads_and_writes_only_what_it_may(tmp_path: Path):
     preloaded, folder = runtime(), tmp_path / "native"
     folder.mkdir(mode=0o700)
     made = folder / "kernels.so"
-    problem = build.compiled([str(build.compiler()), *build.FLAGS, *CHECKS], made)
+    problem = build.compiled([str(build.compiler()), *build.FLAGS, *CHECKS], made, seconds=900)
     if problem is not None:
         pytest.skip(f"the sanitizers cannot be built in: {problem}")
     build._kept_whole(made, folder)

@@ -99,7 +99,7 @@ def _named(library: Path) -> str:
     return f"kernels-{digest()}-{hashlib.sha256(library.read_bytes()).hexdigest()}.so"
 
 
-def compiled(command: list[str], made: Path) -> str | None:
+def compiled(command: list[str], made: Path, seconds: float = SECONDS) -> str | None:
     """Compile the sources by a command; returns what went wrong, or None."""
     files = [str(file) for file in sources()]
     try:
@@ -107,7 +107,7 @@ def compiled(command: list[str], made: Path) -> str | None:
             [*command, f'-DSOURCES="{digest()}"', "-shared", *files, "-o", str(made), "-lm"],
             capture_output=True,
             text=True,
-            timeout=SECONDS,
+            timeout=seconds,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"the compiler did not run: {error}"
