@@ -119,6 +119,18 @@ def wide_encoding(head: bytes) -> str | None:
     return "UTF-16BE" if many[0] and many[2] and few[1] and few[3] else None
 
 
+def is_wide(head: bytes) -> bool:
+    """Whether the beginning of a file is UTF-16 or UTF-32 that can be decoded; it may be cut in a character."""
+    encoding = wide_encoding(head)
+    if encoding is None or len(head) % 2:
+        return False
+    try:
+        codecs.getincrementaldecoder(encoding)("strict").decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def marked_encoding(path: Path) -> str | None:
     """UTF-16 or UTF-32, where the text of a file begins with the mark of one; None where it cannot be read."""
     try:

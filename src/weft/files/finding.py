@@ -18,7 +18,7 @@ from weft.errors import DataError, nearest
 from weft.files import foreign
 from weft.files.bad_rows import reasons
 from weft.files.bounds import OUTSIDE, leads_out, link_leads_out
-from weft.files.decoding import GZIP, HEAD, is_binary, is_utf8, kind, opened, shown, wide_encoding
+from weft.files.decoding import GZIP, HEAD, is_binary, is_utf8, is_wide, kind, opened, shown, wide_encoding
 from weft.files.pictures.formats import is_archive, named_as_picture
 
 TWICE = "already taken"
@@ -233,7 +233,7 @@ class _Search:
         if known := foreign.by_content(path, head):
             return known.name
         packed = head.startswith(GZIP) and path.name.lower().endswith(".gz") and not is_archive(path)
-        if self.any and not packed and not is_utf8(head) and wide_encoding(head) is None:
+        if self.any and not packed and not is_utf8(head) and not is_wide(head):
             return "not text"
         return "binary" if is_binary(head) and not head.startswith(GZIP) and wide_encoding(head) is None else ""
 
