@@ -102,9 +102,9 @@ def test_a_home_that_can_be_written_is_used(nobody: Path, monkeypatch: pytest.Mo
 def test_memory_is_what_a_process_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     limits = tmp_path / "memory.max"
     limits.write_text("max\n")
-    whole = machine.memory(limits)
+    whole = machine.memory_within(limits)
     limits.write_text("1000000\n")
-    assert machine.memory(limits) == 1e6 < whole
+    assert machine.memory_within(limits) == 1e6 < whole
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(resource, "getrlimit", lambda which: (5000, 5000))
-    assert machine.memory(limits) == 5000
+    assert machine.memory_within(limits) == 5000

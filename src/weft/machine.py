@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 import tempfile
+from functools import cache
 from pathlib import Path
 
 AMX_LEAF = 0x1D  # where a processor describes its matrix tiles (AMX)
@@ -72,7 +73,13 @@ def _private_folder() -> Path:
     return Path(fresh)
 
 
-def memory(limits: Path = Path("/sys/fs/cgroup/memory.max")) -> float:
+@cache
+def memory() -> float:
+    """Bytes of memory that this process may use; asked of the system once."""
+    return memory_within(Path("/sys/fs/cgroup/memory.max"))
+
+
+def memory_within(limits: Path) -> float:
     """Bytes of memory that a process may use: the machine's, or less where a container or `ulimit -v` says so."""
     found = [float("inf")]
     with contextlib.suppress(AttributeError, ValueError, OSError):

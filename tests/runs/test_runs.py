@@ -163,8 +163,8 @@ def test_a_signal_while_the_run_is_measured_says_that_the_weights_are_saved(weft
 
 @pytest.mark.parametrize("pause", [0.0, 0.02, 0.1])
 def test_a_second_signal_leaves_at_once_and_damages_nothing(weft: Weft, straight: Path, pause: float) -> None:
-    slow = "import weft.storage.store as store, time\nwrite = store._write_all\n" \
-        "def slowly(file, data): time.sleep(0.02); write(file, data)\nstore._write_all = slowly\n"  # fmt: skip
+    slow = "import weft.storage.store as store, time\nwrite = store.write_all\n" \
+        "def slowly(file, data): time.sleep(0.02); write(file, data)\nstore.write_all = slowly\n"  # fmt: skip
     job = weft.start(*TRAIN, "--out", "run", before=slow)
     job.until(lambda: len(lines(weft.folder / "run")) >= 4)
     job.signal(signal.SIGTERM)
