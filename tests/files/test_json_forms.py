@@ -2,12 +2,12 @@
 
 import json
 import shutil
-import subprocess
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import processes
 
 import weft
 from weft.domains.recognising import recognise
@@ -82,7 +82,7 @@ def test_the_command_of_a_refusal_makes_a_file_that_is_read(tmp_path: Path, name
     command = remedy(path).partition(": ")[2]
     if command.startswith("jq") and shutil.which("jq") is None:
         pytest.skip("jq is not installed")
-    subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+    processes.run(["sh", "-c", command], check=True, capture_output=True)
     (made,) = set(tmp_path.iterdir()) - {path}
     assert row in made.read_text()
     if task is not None:

@@ -97,13 +97,14 @@ class TextLine(Line):
 
     def __init__(self, tokenizer: Tokenizer, prompt: list[int], how: Sampling, sample: int, ends: Collection[int] = ()):
         super().__init__(prompt, ends or tokenizer.end, how.max_tokens, generator(how.seed, prompt, sample))
-        self.stops, self.decoder = how.stop, tokenizer.stream(after=prompt)
+        self.stops, self.decoder, self.vocab = how.stop, tokenizer.stream(after=prompt), tokenizer.size
         self.text, self.shown = "", 0
 
     def take(self, token: int) -> None:
         """Add a token; ends the line on the end token, a stop string or the limit."""
         super().take(token)
-        self.text += self.decoder.feed(token) if self.ended != "end" else ""
+        named = token < self.vocab  # a model from elsewhere may have more ids than tokens: those are no text
+        self.text += self.decoder.feed(token) if self.ended != "end" and named else ""
         self.text += self.decoder.finish() if self.ended else ""
         longest = max(map(len, self.stops), default=0)
         for stop in self.stops if self.ended != "end" else ():

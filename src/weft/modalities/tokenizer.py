@@ -204,10 +204,8 @@ class Decoder:
         self._waiting: list[int] = []
 
     def feed(self, id: int) -> str:
-        """What has become complete with this id; nothing with one beyond the vocabulary, which a model may write."""
-        if id >= self._tokenizer.size:
-            return ""
-        if id < 0:
+        """What has become complete with this id."""
+        if not 0 <= id < self._tokenizer.size:
             self._tokenizer._checked([id])
         if (table := self._tokenizer._bytes) is not None:
             return self._incomplete.decode(table[id])

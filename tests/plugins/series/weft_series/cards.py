@@ -15,7 +15,6 @@ class SeriesTraining(RowTraining):
 
     batch: int = 1
     patch: int = 4
-
     about: ClassVar[Mapping[str, str]] = {
         **RowTraining.about,
         "batch": "batch size: micro-batches in a training step, each of up to 32 series",

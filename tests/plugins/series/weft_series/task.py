@@ -85,15 +85,15 @@ class ClassifySeries(LabelTask[SeriesData, EncodedSeries, SeriesTraining]):
 
     def in_table(self, run: Loaded, path: Path, ways: Ways) -> Iterator[Given] | None:
         table = open_table(path, [LABEL, TEXT])
-        if TEXT.by_name(table.names):
-            return super().in_table(run, path, ways)
-        return InputTable(table, (), ()).inputs(_series_in)
+        texts = bool(TEXT.by_name(table.names))
+        return super().in_table(run, path, ways) if texts else InputTable(table, (), ()).inputs(_series_in)
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Labelling, listen: Listen | None) -> list[Answer]:
         texts, label = texts_of(inputs), run.codec("label", LabelCodec)
         values = _computed(run, map(numbers_in, texts), run.computing(how.precision).stream)
-        found = labelling.predictions(label, values, texts, how.top, how.choices)
-        return [Answer(i, one) for i, one in enumerate(found)]
+        return [
+            Answer(i, one) for i, one in enumerate(labelling.predictions(label, values, texts, how.top, how.choices))
+        ]
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Compute) -> Embedded:
         texts, model = texts_of(inputs), run.computing(how.precision).stream
@@ -106,9 +106,9 @@ class ClassifySeries(LabelTask[SeriesData, EncodedSeries, SeriesTraining]):
     def measure(
         self, run: Loaded, held_out: list[Series], progress: Progress, seconds: float | None = None
     ) -> Measured:
-        label, truth = run.codec("label", LabelCodec), [one.label for one in held_out]
-        values = _computed(run, (one.values for one in held_out), run.stream)
-        return labelling.measured(label, values, truth, [one.name for one in held_out], called="series")
+        values, names = _computed(run, (one.values for one in held_out), run.stream), [one.name for one in held_out]
+        truth = [one.label for one in held_out]
+        return labelling.measured(run.codec("label", LabelCodec), values, truth, names, called="series")
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: object) -> ReadingView:
         text, patch = only_text(inputs), run.stream.embed.patch
@@ -121,17 +121,13 @@ class ClassifySeries(LabelTask[SeriesData, EncodedSeries, SeriesTraining]):
 
 def _series_in(row: InputRow) -> Given:
     """The series in a row of a table as training reads it: all numbers but the label."""
-    label = LABEL.by_name(row.table.names)[:1]
-    cells = [as_cell(row.table.value(row.row, i)) for i in range(len(row.table.columns)) if i not in label]
-    text = ", ".join(cells).rstrip(", ")
-    numbers_in(text, row.where)  # refuses what is no series
+    places = [i for i in range(len(row.table.columns)) if i not in LABEL.by_name(row.table.names)[:1]]
+    text = ", ".join(as_cell(row.table.value(row.row, place)) for place in places).rstrip(", ")
     return Given(text, text)
 
 
 @torch.inference_mode()
-def _computed(
-    run: Loaded, series: Iterable[np.ndarray], compute: Callable[[SeriesBatch], torch.Tensor]
-) -> torch.Tensor:
+def _computed(run: Loaded, series: Iterable[np.ndarray], compute: Callable[..., torch.Tensor]) -> torch.Tensor:
     """What a model makes of each series."""
     run.stream.eval()
     rows = run.codec("series", SeriesCodec).encode(series)

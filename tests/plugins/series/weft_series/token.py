@@ -27,12 +27,10 @@ class SeriesCodec(Codec):
 
     @staticmethod
     def of(series: Iterable[np.ndarray]) -> "SeriesCodec":
-        """The codec for series like these."""
         values = np.concatenate(list(series))
         return SeriesCodec(SeriesCodec.Config(mean=float(values.mean()), spread=float(values.std()) or 1.0))
 
     def encode(self, series: Iterable[np.ndarray]) -> list[np.ndarray]:
-        """The series on the scale that is learned."""
         return [((one - self.config.mean) / self.config.spread).astype(np.float32) for one in series]
 
 
@@ -45,7 +43,6 @@ class SeriesBatch(RowTensors):
 
     @staticmethod
     def of(series: Sequence[np.ndarray]) -> "SeriesBatch":
-        """Some series in one tensor."""
         values = nn.utils.rnn.pad_sequence([torch.from_numpy(one) for one in series], batch_first=True)
         return SeriesBatch(values, torch.tensor([len(one) for one in series]))
 
@@ -54,9 +51,7 @@ class SeriesEmbed(Embedder):
     """W (values of a patch) + b, as in PatchTST (Nie et al., 2023). All patches of a series may read each other."""
 
     class Config(Embedder.Config):
-        """`patch` is the number of values in a token."""
-
-        patch: int = 4
+        patch: int = 4  # values in a token
 
         def check(self) -> None:
             at_least(self, 1, "patch")
@@ -66,8 +61,8 @@ class SeriesEmbed(Embedder):
         self.patch, self.project = config.patch, nn.Linear(config.patch, dim)
 
     def forward(self, raw: SeriesBatch, *, slots: Slots | None = None) -> Tokens:
-        values = nn.functional.pad(raw.values, (0, -raw.values.shape[1] % self.patch))
-        x = self.project(values.unflatten(1, (-1, self.patch)))
+        rest = -raw.values.shape[1] % self.patch
+        x = self.project(nn.functional.pad(raw.values, (0, rest)).unflatten(1, (-1, self.patch)))
         position = torch.arange(x.shape[1], device=x.device).expand(x.shape[:2])
         real = position * self.patch < raw.lengths[:, None]
         return Tokens.free(x, valid=real, coords={"position": position}, padded_behind=True, line_axis="position")
