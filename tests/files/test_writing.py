@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from helpers import processes
 
 from weft.errors import StorageError, WeftError
 from weft.files.writing import refuse_output, write_made
@@ -50,7 +51,7 @@ def test_the_stream_of_a_command_is_written_where_it_stands(tmp_path: Path, name
         f"print('before'); write_made(Path({name!r}), b'answers\\n'); print('behind')"
     )
     with open(tmp_path / "out", "wb") as file:
-        done = subprocess.run(
+        done = processes.run(
             [sys.executable, "-c", code],
             stdout=file if into == "file" else subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import torch
+from helpers import processes
 from helpers.tiny import language_model
 
 from weft.generate import Session
@@ -130,7 +130,7 @@ def test_a_library_that_others_could_have_planted_is_never_loaded(quick: Path, m
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes do not fork here")
 def test_a_process_that_was_forked_writes_on_after_its_parent_wrote_with_threads():
     """In a process of its own: threads that were once made stay."""
-    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120)
+    done = processes.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["same", "0"], done.stdout + done.stderr
 
 

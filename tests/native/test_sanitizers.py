@@ -1,11 +1,11 @@
 """The native tests run once more on kernels that check every address and every operation on integers (ASan, UBSan)."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from helpers import processes
 
 from weft.native import build
 
@@ -23,7 +23,7 @@ def runtime() -> str:
     if cc is None or sys.platform != "linux":
         pytest.skip("sanitizers are tried on Linux, with a C compiler")
     names = ("libasan.so", "libstdc++.so.6")
-    asked = [subprocess.run([cc, f"-print-file-name={name}"], capture_output=True, text=True) for name in names]
+    asked = [processes.run([cc, f"-print-file-name={name}"], capture_output=True, text=True) for name in names]
     found = [one.stdout.strip() for one in asked]
     if not all(Path(path).is_absolute() for path in found):
         pytest.skip("the C compiler has no library of its address sanitizer")
@@ -48,7 +48,7 @@ def test_native_code_reads_and_writes_only_what_it_may(tmp_path: Path):
     }
     tests = [str(Path(__file__).parents[1] / name) for name in TESTS]
     command = [sys.executable, "-c", CHILD, str(tmp_path / "loading.py"), "-x", "-q", "-p", "no:xdist", *tests]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=Path(__file__).parents[2])
+    done = processes.run(command, capture_output=True, text=True, env=environment, cwd=Path(__file__).parents[2])
     found = "\n".join(path.read_text()[:4000] for path in tmp_path.glob("found.*"))  # pytest would swallow it
     assert done.returncode == 0 and not found, f"{found}\n{(done.stdout + done.stderr)[-2000:]}"
     assert "[100%]" in done.stdout

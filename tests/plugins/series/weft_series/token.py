@@ -61,8 +61,8 @@ class SeriesEmbed(Embedder):
         self.patch, self.project = config.patch, nn.Linear(config.patch, dim)
 
     def forward(self, raw: SeriesBatch, *, slots: Slots | None = None) -> Tokens:
-        rest = -raw.values.shape[1] % self.patch
-        x = self.project(nn.functional.pad(raw.values, (0, rest)).unflatten(1, (-1, self.patch)))
+        values = nn.functional.pad(raw.values, (0, -raw.values.shape[1] % self.patch))
+        x = self.project(values.unflatten(1, (-1, self.patch)))
         position = torch.arange(x.shape[1], device=x.device).expand(x.shape[:2])
         real = position * self.patch < raw.lengths[:, None]
         return Tokens.free(x, valid=real, coords={"position": position}, padded_behind=True, line_axis="position")
