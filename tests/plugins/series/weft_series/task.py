@@ -91,9 +91,8 @@ class ClassifySeries(LabelTask[SeriesData, EncodedSeries, SeriesTraining]):
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Labelling, listen: Listen | None) -> list[Answer]:
         texts, label = texts_of(inputs), run.codec("label", LabelCodec)
         values = _computed(run, map(numbers_in, texts), run.computing(how.precision).stream)
-        return [
-            Answer(i, one) for i, one in enumerate(labelling.predictions(label, values, texts, how.top, how.choices))
-        ]
+        found = labelling.predictions(label, values, texts, how.top, how.choices)
+        return [Answer(i, one) for i, one in enumerate(found)]
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Compute) -> Embedded:
         texts, model = texts_of(inputs), run.computing(how.precision).stream
