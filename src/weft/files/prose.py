@@ -7,10 +7,10 @@ from statistics import mean
 
 from weft.files.columns import NEARLY_ALL, looks_like, number
 
-FEWEST_ROWS = 8  # lines by which a table is told
+FEWEST_ROWS = 8  # lines needed to recognise a table
 MEASURED = 0.5  # of the columns of a table without its ending hold numbers; of one with bars or semicolons, one column
 WIDE_WORD = 40  # characters between two blanks, on average, beyond which there are no words
-FEWEST_CHARACTERS = 400  # by which that is told
+FEWEST_CHARACTERS = 400  # needed to judge whether a text has words
 VECTOR = 8  # numbers behind a word, at least
 SEPARATED = {",": "commas", ";": "commas", "|": "bars"}  # keys in foreign.toml
 SPARSE = re.compile(r"[-+]?\d[\d.,eE+-]*(?:\s+(?:qid|\d+):[-+\d.eE]+)*\s*(?:#.*)?")
