@@ -20,6 +20,7 @@ from weft.domains.pictures.encoded.seen import SeenPictures, codec_for
 from weft.domains.pictures.reading.album import Album
 from weft.domains.texts.codec.text import TextCodec, TextMarks
 from weft.errors import ConfigError, DataError
+from weft.files.decoding import reading_as
 from weft.files.survey import Survey
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
@@ -233,6 +234,16 @@ def test_what_stands_alone_beside_others_is_named(fault: str, tmp_path: Path):
     folder = photos(tmp_path / "p", {**MEMBERS, **texts, **extra})
     assert message in wrong(folder)
     assert len(read(folder, skip=2)) >= 2
+
+
+def test_a_caption_may_be_in_another_encoding_that_is_marked_or_named(tmp_path: Path):
+    texts = {n.replace(".png", ".txt"): "\n".join(t).encode("utf-16") for n, t in CAPTIONS.items()}
+    assert found(read(photos(tmp_path / "wide", {**MEMBERS, **texts}))) == CAPTIONS
+    texts = {n.replace(".png", ".txt"): f"ein Café – {n}".encode("cp1252") for n in CAPTIONS}
+    folder = photos(tmp_path / "west", {**MEMBERS, **texts})
+    assert "it looks like Windows-1252 (--set encoding=cp1252 reads it so)" in wrong(folder)
+    with reading_as("cp1252"):
+        assert found(read(folder))["a.png"] == ("ein Café – a.png",)
 
 
 def test_the_captions_are_part_of_what_the_data_is(tmp_path: Path):

@@ -42,6 +42,28 @@ def test_a_picture_without_a_class_is_an_error_that_shows_a_layout(tmp_path: Pat
     assert album.labels is None and album.classes == () and len(album) == 7 and "loose.png" in album.names
 
 
+@pytest.mark.parametrize("header", ["id,breed", "file,label,width"])
+def test_a_table_in_a_folder_gives_its_pictures_their_classes(tmp_path: Path, header: str):
+    rows = [[f"{i}.png"[: 5 if "file" in header else -4], "cat" if i % 3 else "dog", "64"] for i in range(6)]
+    for i in range(8):
+        write(tmp_path / f"{'train' if i < 6 else 'test'}/{i}.png", encoded(scene(seed=i)))
+    lines = [",".join(row[: header.count(",") + 1]) for row in rows]
+    if header == "id,breed":  # two folders could be classes: the name of the column must say that it has them
+        shutil.rmtree(tmp_path / "test")
+    (tmp_path / "train.csv").write_text("\n".join([header, *lines]))
+    (tmp_path / "sample_submission.csv").write_text("file,label\ntest/6.png,cat\ntest/7.png,cat\n")
+    card, why = recognise([str(tmp_path)])
+    assert card.name == "classify-images" and "train.csv" in why
+    album = read_images([tmp_path]).train
+    assert album.labels == ("dog", "cat", "cat", "dog", "cat", "cat") and len(album) == 6
+
+
+def test_a_table_of_other_things_leaves_the_folders_their_say(tmp_path: Path):
+    pets(tmp_path, 3)
+    (tmp_path / "sides.csv").write_text("path,side\n" + "".join(f"cat/{i}.png,{'lr'[i % 2]}\n" for i in range(3)))
+    assert read_images([tmp_path]).train.classes == ("cat", "dog")
+
+
 def test_one_class_is_an_error(tmp_path: Path):
     error = wrong(pets(tmp_path, 3, ("cat",)))
     assert "one class, 'cat'" in error.problem and error.fix

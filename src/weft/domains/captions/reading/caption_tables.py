@@ -50,7 +50,8 @@ def judge_table(table: Table) -> Judgement:
         return Judgement("sure", "a table of pictures and captions, by the names of its columns")
     if table.separator is not None and all(column.words >= WORDS for column in others):
         return Judgement("sure", "a table of pictures and sentences about them")
-    ask = f"--set picture_column={table.columns[picture].called} --set caption_column={others[0].called}"
+    longest = max(others, key=lambda column: column.words)
+    ask = f"--set picture_column={table.columns[picture].called} --set caption_column={longest.called}"
     return Judgement("possible", "a table of pictures", ask)
 
 

@@ -9,7 +9,7 @@ from weft.domains.captions.reading.rows import text_fault, tidy
 from weft.domains.pictures.reading.layout import arrange
 from weft.domains.pictures.reading.lookup import listing_of
 from weft.errors import DataError
-from weft.files.decoding import shown
+from weft.files.decoding import decoded, shown
 from weft.files.pictures.locations import NO_PICTURE, Gathered, Spotted
 
 ENDING = ".txt"
@@ -64,21 +64,12 @@ def _captions(pictures: list[str], text: Spotted | None) -> tuple[str, ...] | st
     if text is None:
         return f"a picture without a caption: there is no {ENDING} file of the same name"
     try:
-        lines = _decoded(text).splitlines()
+        lines = decoded(text.place.content()).splitlines()
     except DataError as error:
         return f"its caption {'/'.join(text.parts)}: {error.problem}"
     captions = tuple(dict.fromkeys(tidy(lines)))
     fault = text_fault(captions, "caption")
     return captions if fault is None else f"{'/'.join(text.parts)}: {fault}"
-
-
-def _decoded(text: Spotted) -> str:
-    content = text.place.content()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        byte = content[error.start]
-        raise DataError(f"byte 0x{byte:02X} at byte offset {error.start} is not UTF-8") from None
 
 
 def _orphans(texts: Mapping[str, Spotted], stems: Mapping[str, list[str]]) -> list[tuple[str, str]]:

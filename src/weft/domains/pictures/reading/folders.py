@@ -8,6 +8,7 @@ from weft.errors import DataError
 from weft.files.bounds import OUTSIDE, link_leads_out
 from weft.files.decoding import kind, shown
 from weft.files.finding import is_run
+from weft.files.pictures.formats import named_as_picture
 from weft.files.pictures.locations import NO_PICTURE, FilePlace, Listing, Spotted, has_picture, leftover
 
 
@@ -35,6 +36,18 @@ def in_folder(root: Path, *, most: int | None = None) -> Listing:
                 raise DataError(f"cannot be read: {error.strerror}", where=shown(root)) from None
             listing.skipped.append((shown(name), f"cannot be read: {error.strerror}"))
     return listing
+
+
+def side_by_side(folder: Path) -> int:
+    """How many folders stand side by side in a folder; a single folder without pictures beside it is entered."""
+    try:
+        inside = [entry for entry in folder.iterdir() if not leftover(entry.name)]
+    except OSError:
+        return 0
+    folders = [entry for entry in inside if entry.is_dir()]
+    if len(folders) == 1 and not any(named_as_picture(entry.name) for entry in inside):
+        return side_by_side(folders[0])
+    return len(folders)
 
 
 def _entries(

@@ -7,8 +7,9 @@ from itertools import islice
 from pathlib import Path
 
 from weft.domains.pictures.reading.arrays import holds_pictures, is_arrays
-from weft.domains.pictures.reading.folders import in_folder
+from weft.domains.pictures.reading.folders import in_folder, side_by_side
 from weft.domains.pictures.reading.idx import Side, is_idx, sides_in
+from weft.domains.pictures.reading.label_tables import label_tables
 from weft.domains.pictures.reading.tables import is_picture_table, label_place, picture_column
 from weft.errors import DataError
 from weft.files.known_roles import PICTURE
@@ -47,7 +48,7 @@ def _names_classes(source: Surveyed) -> bool:
     if sides := _idx_sides(source):
         return all(side.labels is not None for side in sides)
     if source.kind == "folder":
-        return _sub_folders(source.path) > 1 and _different(source)
+        return bool(label_tables(source.path)) or (side_by_side(source.path) > 1 and _different(source))
     if source.kind in ("archive", "pattern"):
         names = [Path(name) for name in source.names if not any(map(leftover, Path(name).parts))]
         cut = len(source.names) >= FILES  # classes may follow
@@ -77,22 +78,12 @@ def _branches(folder: Path) -> bool:
     return flat or len(below) > 1
 
 
-def _sub_folders(folder: Path) -> int:
-    """How many folders stand side by side in a folder; a single folder without pictures beside it is entered."""
-    try:
-        inside = [entry for entry in folder.iterdir() if not leftover(entry.name)]
-    except OSError:
-        return 0
-    folders = [entry for entry in inside if entry.is_dir()]
-    if len(folders) == 1 and not any(named_as_picture(entry.name) for entry in inside):
-        return _sub_folders(folders[0])
-    return len(folders)
-
-
 def _judge_source(source: Surveyed, places: Sequence[Path] = ()) -> Judgement:
     if _idx_sides(source) or (source.kind in ("file", "archive") and is_idx(source.path)):
         return Judgement("sure", "pictures in idx files, as MNIST has them")
     if source.kind == "folder":
+        if tables := label_tables(source.path):
+            return Judgement("sure", f"a folder of pictures, whose classes {tables[0].name} gives")
         try:
             found = in_folder(source.path, most=LOOK)
         except DataError:
@@ -124,9 +115,8 @@ def _judge_table(table: Table, places: Sequence[Path]) -> Judgement:
         try:
             label_place(table, place, None)
         except DataError as error:
-            if table.columns[place].looks == "picture":  # which reading it says
-                return Judgement("sure", "a table of pictures, by the names of its columns")
-            return Judgement("possible", error.problem, error.fix.rpartition(": ")[2])
+            labels = [c for c in others if (c.is_class and c.distinct > 1) or c.is_number]
+            return Judgement("possible", error.problem, f"--set label_column={labels[0].called}") if labels else NO
         return Judgement("sure", f"a table of pictures (column {table.columns[place].called})")
     why = "names of pictures: with a header line that names the columns, as in path,label, their classes can be learned"
     return Judgement("possible", why) if PICTURE.by_content(table.columns) else NO

@@ -8,6 +8,7 @@ from pathlib import Path
 from weft.domains.pictures.reading.arrays import in_arrays, is_arrays
 from weft.domains.pictures.reading.folders import in_folder
 from weft.domains.pictures.reading.idx import in_idx, is_idx, sides_in
+from weft.domains.pictures.reading.label_tables import label_tables
 from weft.domains.pictures.reading.layout import LAYOUT, arrange
 from weft.domains.pictures.reading.tables import in_table, is_picture_table
 from weft.errors import DataError
@@ -46,6 +47,8 @@ def gather(
         raise DataError(f"cannot be read: {error.strerror}", where=shown(path)) from None
     if sides_in(path) if stat.S_ISDIR(info.st_mode) else is_idx(path):
         return in_idx(path, labels=labels)
+    if stat.S_ISDIR(info.st_mode) and labels and (tables := label_tables(path, label)):
+        return _joined([in_table(table, labels=True, places=places, label=label) for table in tables])
     if stat.S_ISDIR(info.st_mode):
         return _arranged(in_folder(path), path, labels, sides)
     if not stat.S_ISREG(info.st_mode):
@@ -60,6 +63,16 @@ def gather(
     if labels:
         raise DataError("a file by itself has no folder that would name its class", where=shown(path), fix=LAYOUT)
     return Gathered([PictureEntry(shown(path), FilePlace(path))])
+
+
+def _joined(found: Sequence[Gathered]) -> Gathered:
+    """What several tables name, as one."""
+    whole = Gathered([])
+    for one in found:
+        whole.entries.extend(one.entries)
+        whole.skipped.extend(one.skipped)
+        whole.bad.extend(one.bad)
+    return whole
 
 
 def _arranged(found: Listing, path: Path, labels: bool, sides: bool) -> Gathered:
