@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from weft.cli.config_file import with_file
+from weft.domains.texts.reading.corpus import read_corpus
 from weft.errors import ConfigError, DataError
 from weft.files import unpacking, workbooks
 from weft.files.arrays import headers
@@ -113,13 +114,20 @@ def mailbox(path: Path, *texts: bytes) -> Path:
     return path
 
 
-def test_mails_of_endless_parts_are_refused_by_their_number(tmp_path: Path):
+def test_a_mail_of_endless_parts_is_named_and_costs_itself_alone(tmp_path: Path):
     deep = b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (n, n) for n in range(3000))
     flat = b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\n\n" * 10_001
     for bad in (deep, flat):
-        path = mailbox(tmp_path / "a.mbox", b"Subject: one\n\nhello", bad)
-        with pytest.raises(DataError, match=r"a\.mbox, mail 2: .*parts.*\n.*delete this mail"):
-            list(mails(path))
+        path = mailbox(tmp_path / "a.mbox", b"Subject: one\n\nhello", bad, b"Subject: three\n\nbye")
+        first, error, last = mails(path)
+        assert (first, last) == ("one\n\nhello", "three\n\nbye") and isinstance(error, DataError)
+        assert re.fullmatch(r".*a\.mbox, mail 2: .*parts.*\n.*delete this mail.*", str(error))
+        found = read_corpus([path])
+        assert found.documents == 2 and [where[-6:] for where, _ in found.skipped] == ["mail 2"]
+        assert [piece for piece in found.pieces() if piece] == [first, last]
+        (tmp_path / "a.eml").write_bytes(bad)
+        with pytest.raises(DataError, match="parts"):
+            read_corpus([tmp_path / "a.eml"])
 
 
 def test_an_endless_header_of_a_mail_is_cut(tmp_path: Path):

@@ -20,8 +20,11 @@ LONGEST_HEADER = 10_000  # characters of a header that is understood; what follo
 CODE = re.compile(r"<(script|style)\b")
 
 
-def mails(path: Path, encoding: str | None = None) -> Iterator[str]:
-    """The text of every mail in a file; one without a text is blank. `encoding` is of mails that do not name one."""
+def mails(path: Path, encoding: str | None = None) -> Iterator[str | DataError]:
+    """The text of every mail in a file; one without a text is blank. `encoding` is of mails that do not name one.
+
+    A mail of a mailbox that cannot be read costs itself alone: it is an error, not raised.
+    """
     where = shown(path)
     with opened(path) as file:
         if path.suffix.lower() == ALONE:
@@ -33,14 +36,14 @@ def mails(path: Path, encoding: str | None = None) -> Iterator[str]:
         lines, size, before, number = list[bytes](), 0, b"\n", 1
         for line in iter(lambda: file.readline(LINE), b""):
             if line.startswith(b"From ") and not before.strip() and before.endswith(b"\n"):
-                yield _text(b"".join(lines), encoding, f"{where}, mail {number}")
+                yield _tried(b"".join(lines), encoding, f"{where}, mail {number}")
                 lines, size, number = [], 0, number + 1
             else:
                 size += len(line)
                 if size <= LARGEST:
                     lines.append(line)
             before = line
-        yield _text(b"".join(lines), encoding, f"{where}, mail {number}")
+        yield _tried(b"".join(lines), encoding, f"{where}, mail {number}")
 
 
 class _Policy(email.policy.EmailPolicy):
@@ -67,6 +70,14 @@ class _Mail(EmailMessage):
             problem = f"a mail of more than {MOST_PARTS:,} parts, or of {DEEPEST} inside one another"
             raise DataError(problem, fix="delete this mail, and export the mailbox again")
         super().attach(payload)
+
+
+def _tried(raw: bytes, encoding: str | None, where: str) -> str | DataError:
+    """The text of a mail, or why it has none."""
+    try:
+        return _text(raw, encoding, where)
+    except DataError as error:
+        return error
 
 
 def _text(raw: bytes, encoding: str | None, where: str) -> str:

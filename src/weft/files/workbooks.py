@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from weft.amounts import amount
 from weft.errors import DataError, WeftError
-from weft.files.decoding import CHUNK, opened, shown
+from weft.files.decoding import CHUNK, is_utf8, opened, shown
 from weft.files.unpacking import check_members, check_unpacked
 
 WORKBOOK, PARQUET = ".xlsx", ".parquet"
@@ -156,7 +156,7 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for batch in table.iter_batches(batch_size=BATCH):
                 size += _size(batch)
                 check_unpacked(size, packed, where=shown(path), fix=PLAIN)
-                for row in batch.to_pylist():
+                for row in _in_microseconds(batch).to_pylist():
                     number += 1
                     yield number, {name: _plain(value) for name, value in row.items()}
         except (DataError, GeneratorExit):
@@ -172,6 +172,17 @@ def _dictionaries(open_parquet: Any, file: BinaryIO) -> Any:
     columns = map(found.schema.column, range(len(found.schema)))
     texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     return open_parquet(file, read_dictionary=texts)
+
+
+def _in_microseconds(batch: Any) -> Any:
+    """Some rows with their times as Python holds them, which knows no nanoseconds."""
+    import pyarrow
+
+    for place, field in enumerate(batch.schema):
+        if pyarrow.types.is_timestamp(field.type) and field.type.unit == "ns":
+            kind = pyarrow.timestamp("us", field.type.tz)
+            batch = batch.set_column(place, field.with_type(kind), batch.column(place).cast(kind, safe=False))
+    return batch
 
 
 def _size(batch: Any) -> int:
@@ -205,7 +216,7 @@ def cell_of(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value of Parquet as a value of JSON; bytes are nothing that a table can be learned from."""
+    """A value of Parquet as a value of JSON; bytes that are no text are nothing that a table can be learned from."""
     if isinstance(value, dict):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -213,8 +224,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, decimal.Decimal):
         return float(value)
     if isinstance(value, bytes):
-        return None
-    return value if isinstance(value, str | bool | int | float | None) else str(value)
+        return None if b"\0" in value or not is_utf8(value + b" ") else value.decode("utf-8")
+    return value if isinstance(value, str | bool | int | float | None) else cell_of(value)
 
 
 def _words(error: Exception) -> str:

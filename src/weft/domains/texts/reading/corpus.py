@@ -86,6 +86,8 @@ class Corpus:
         for file in self.files:
             digest = _Digest()
             for piece in _documents(file.path, self.encoding):
+                if isinstance(piece, DataError):
+                    continue
                 if digest.take(piece) is not None or piece:
                     yield piece
             if digest.hex() != file.digest:
@@ -127,7 +129,7 @@ def read_corpus(sources: Sequence[str | Path | GivenText], skip: Skip = None) ->
     bad = BadRows(skip, len(paths))
     for path in paths:
         try:
-            file, empty, digests, own, characters = _scan(path)
+            file, empty, digests, own, characters, lost = _scan(path)
         except DataError as error:
             bad.take_file(error)
             continue
@@ -137,6 +139,7 @@ def read_corpus(sources: Sequence[str | Path | GivenText], skip: Skip = None) ->
         np.logical_or(seen, characters, out=seen)
         if file.documents:
             files.append(file)
+        skipped += [(error.where, error.problem) for error in lost]
         if empty:
             skipped.append((shown(str(path)), "empty" if not file.documents else f"{empty} of its documents are empty"))
     bad.check(len(files))
@@ -161,11 +164,17 @@ def read_corpus(sources: Sequence[str | Path | GivenText], skip: Skip = None) ->
     )
 
 
-def _scan(path: Path | GivenText) -> tuple[SourceFile, int, list[bytes], array, np.ndarray]:
-    """Read one file: also how many of its documents were empty, the digests and marks of the others, its characters."""
-    digest, characters, total, empty = _Digest(), 0, 0, 0
+def _scan(path: Path | GivenText) -> tuple[SourceFile, int, list[bytes], array, np.ndarray, list[DataError]]:
+    """Read one file: also how many of its documents were empty, the digests and marks of the others, its characters.
+
+    Last come the documents that cannot be read, each of which costs itself alone.
+    """
+    digest, characters, total, empty, lost = _Digest(), 0, 0, 0, list[DataError]()
     digests, marks, seen = list[bytes](), array("Q"), np.zeros(0x110000, bool)
     for piece in _documents(path):
+        if isinstance(piece, DataError):
+            lost.append(piece)
+            continue
         size = digest.size
         mark = digest.take(piece)
         if piece is not None:
@@ -177,11 +186,11 @@ def _scan(path: Path | GivenText) -> tuple[SourceFile, int, list[bytes], array, 
             digests.append(mark)
             marks.extend((int.from_bytes(mark[:8], "big"), characters, size))
             characters, total = 0, total + size
-    return SourceFile(path, total, len(digests), digest.hex()), empty, digests, marks, seen
+    return SourceFile(path, total, len(digests), digest.hex()), empty, digests, marks, seen, lost
 
 
-def _documents(path: Path | GivenText, encoding: str | None = None) -> Iterator[str | None]:
-    """Pieces of the documents of a file, and None at the end of each."""
+def _documents(path: Path | GivenText, encoding: str | None = None) -> Iterator[str | DataError | None]:
+    """Pieces of the documents of a file, and None at the end of each; or why one cannot be read."""
     if isinstance(path, GivenText):
         yield from (path.text, None)
     elif ending(path, ENDINGS) == ".jsonl":
@@ -189,8 +198,8 @@ def _documents(path: Path | GivenText, encoding: str | None = None) -> Iterator[
             text = read_string(data, "text", where=f"{shown(path)}, line {number}", fix=FIX)
             yield from (text, None) if text else (None,)
     elif ending(path, MAILS):
-        for text in mails(path, encoding):
-            yield from (text, None) if text else (None,)
+        for mail in mails(path, encoding):
+            yield from (mail,) if isinstance(mail, DataError) else (mail, None) if mail else (None,)
     elif is_table(path) and (ending(path, (".csv", ".tsv")) is None):
         yield from _rows(path)
     else:
