@@ -140,6 +140,8 @@ def test_the_name_of_a_file_is_no_text(there: Weft, place: Path) -> None:
         )
     said = there("predict", "run", "none.csv", "the cat", "--json")
     assert said.code == 2 and [one["input"] for one in said.json["predictions"]] == ["the cat"]
+    (place / "near.csv").write_text("x")
+    assert "did you mean 'near.csv'? — to take it as a text" in there.refused("predict", "run", "naer.csv")
     for word in ("I love node.js", "node.js", "really?", "[MASK]", "https://example.com/a.jpg"):
         assert there("predict", "run", word, "--json").json["predictions"][0]["input"] == word
     assert there("predict", "run", "none.csv", "--text", "--json").json["predictions"][0]["input"] == "none.csv"
@@ -164,6 +166,7 @@ def test_runs_in_a_folder_are_listed_by_its_name(there: Weft, place: Path) -> No
     for words in (["runs", "./nowhere"], ["runs", "lst"], ["rns"]):
         assert "Placeholder" not in there.refused(*words)
     assert "did you mean 'list'?" in there.refused("runs", "lst")
+    assert "weft runs zzz: no such folder" in there.refused("runs", "zzz")
 
 
 def test_suggested_commands_keep_what_the_user_said(tmp_path: Path) -> None:

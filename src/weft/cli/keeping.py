@@ -9,15 +9,19 @@ import typer.core
 from weft.cli import output
 from weft.cli import text_tables as tables
 from weft.cli.words import Json, examples
-from weft.errors import WeftError
+from weft.errors import WeftError, closest
 
 
 class FolderOrCommand(typer.core.TyperGroup):
     """`weft runs FOLDER` lists the runs there: what is no command is the name of a folder, and `list` takes it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if self.get_command(ctx, args[0]) is None and _is_place(args[0]):
-            args = ["list", *args, *["--json"] * bool(ctx.params.get("json"))]
+        if self.get_command(ctx, args[0]) is None:
+            if not _is_place(args[0]) and closest(args[0], self.commands) is None:
+                fix = "name a folder of runs; without one, `weft runs` lists those in ./runs"
+                raise WeftError("no such folder", where=f"weft runs {args[0]}", fix=fix)
+            if _is_place(args[0]):
+                args = ["list", *args, *["--json"] * bool(ctx.params.get("json"))]
         return super().resolve_command(ctx, args)
 
 

@@ -41,7 +41,8 @@ def files_named(word: str) -> list[Path]:
         return []
     if looks:
         error = missing(path)
-        raise DataError("no such file", where=error.where, fix="; ".join(filter(None, (error.fix, AS_TEXT))))
+        near = f"{error.fix}{' — ' if error.fix.endswith('?') else '; '}" if error.fix else ""
+        raise DataError("no such file", where=error.where, fix=f"{near}{AS_TEXT}")
     return []
 
 

@@ -3,6 +3,7 @@
 import base64
 import html
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -56,6 +57,7 @@ class View(ABC):
     """Something to look at. It shows itself in a notebook, and is written to a file by `save`."""
 
     answer: LookedAnswer | None = None  # what the model answers, where it answers anything
+    guard: Callable[[Path], None] | None = None  # refuses a file that must not be written over, such as the input
 
     @property
     @abstractmethod
@@ -90,6 +92,8 @@ class View(ABC):
         """Write a .png, .svg, .html or .gif, by the ending of the name."""
         path = Path(path)
         check_ending(path)
+        if self.guard is not None:
+            self.guard(path)
         made = {".html": self.page, ".gif": self.film, ".png": self.picture, ".svg": lambda: self.picture("svg")}
         write_made(path, made[path.suffix.lower()]())
         return path

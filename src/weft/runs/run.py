@@ -17,7 +17,19 @@ from weft.inspect.views import View
 from weft.models.outline import own_tensors, unfilled
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.runs.asking import NoSettings, answers, document, embedded, given, look, picked, ways_of, with_row, written
+from weft.runs.asking import (
+    NoSettings,
+    answers,
+    check_output,
+    document,
+    embedded,
+    given,
+    look,
+    picked,
+    ways_of,
+    with_row,
+    written,
+)
 from weft.runs.finding import is_foreign, require_run
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import inside, make_folder, shown, write_file
@@ -214,7 +226,9 @@ class Run:
         several = isinstance(input, list | tuple) and any(one.several for one in self.task.asks)
         many = input if several else [] if input is None else [input]
         with self.used(**ways.reading):
-            return look(self, picked(given(self, many, ways=ways), row), how)
+            view = look(self, picked(given(self, many, ways=ways), row), how)
+        view.guard = lambda path: check_output(self, path, many, "save")
+        return view
 
     def __repr__(self) -> str:
         task = self._loaded.config.get("task") or "composed by hand"

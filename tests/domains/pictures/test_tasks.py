@@ -360,6 +360,10 @@ def test_looking_shows_every_layer_and_head_and_changes_nothing(trained: weft.Ru
     assert "<img" in view.page().decode() and view.text()
     json.dumps(view.to_json())
     assert trained.predict(path) == before
+    with pytest.raises(WeftError, match="is an input, which would be lost"):
+        view.save(path)
+    with pytest.raises(WeftError, match="lies in the run"):
+        view.save(trained.folder / "look.png")
     asked = trained.look(path, patch="1,2")
     assert asked.maps.asked == (0, 1)
     with pytest.raises(ConfigError, match="row from 1"):

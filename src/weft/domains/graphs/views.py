@@ -122,7 +122,7 @@ class LookAtGraph(Config):
     }
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(eq=False, repr=False)
 class GraphView(View):
     """Shares of what one node read of each node, and the graph around it."""
 

@@ -109,7 +109,7 @@ def animation(frames: Sequence[np.ndarray], *, seconds: float = 0.4) -> bytes:
     return buffer.getvalue()
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(eq=False, repr=False)
 class FieldView(View):
     """Panels with words beside them."""
 
