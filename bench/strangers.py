@@ -117,10 +117,10 @@ def outcome(case: Case, path: Path) -> tuple[bool, str]:
         refused, task = found.refused or {}, found.task
     said = " ".join(" ".join(refused.get(part, "") for part in ("problem", "where", "fix")).split())
     helpful = not refused or bool(refused["where"] and refused["fix"])
-    if task is None or case.right == READ:
-        good = any(word in said for word in right if word not in CARDS) or (case.right == READ and not refused)
-    else:
-        good = task in right
+    words = said.replace(str(path.parent), "")  # a folder may be named like a remedy
+    good = task in right or any(word in words for word in right if word not in CARDS)
+    if case.right == READ:
+        good = not refused
     return good and helpful, f"{task or 'refused'}: {said or 'read'}"
 
 

@@ -1,7 +1,9 @@
 """Formats that people have: those that are read beside plain text and pictures, and those named with a remedy."""
 
+import gzip
 import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from weft.files.decoding import read_text, reading_as
 from weft.files.known_roles import ALL
 from weft.files.pictures.decoding import decode
 from weft.files.tables import is_table, open_table
+from weft.files.workbooks import parquet_rows
 
 ROWS = [(f"the {'cat' if i % 2 else 'dog'} is number {i} of all of them", ("good", "bad")[i % 2]) for i in range(40)]
 
@@ -52,6 +55,20 @@ def test_a_workbook_is_a_table(tmp_path: Path):
     assert caught.value.where.endswith("b.xlsx, row 42")
     with pytest.raises(DataError, match="damaged or protected Excel workbook"):
         open_table(write(tmp_path / "c.xlsx", b"PK\3\4 no workbook"), ALL)
+
+
+def test_texts_as_bytes_and_times_of_parquet_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {
+        "text": pyarrow.array(["thé".encode(), b"\x89PNG\0"], pyarrow.binary()),
+        "when": pyarrow.array([0, 1_700_000_000_123_456_789], pyarrow.timestamp("ns")),
+    }
+    pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    monkeypatch.setitem(sys.modules, "pandas", None)  # without which pyarrow reads no nanoseconds
+    assert [cells for _, cells in parquet_rows(tmp_path / "a.parquet")] == [
+        {"text": "thé", "when": "1970-01-01"},
+        {"text": None, "when": "2023-11-14 22:13:20.123456"},
+    ]
 
 
 def test_parquet_is_a_table_of_pairs_or_of_texts(tmp_path: Path):
@@ -123,6 +140,8 @@ def test_an_encoding_that_is_named_decodes_all_text(tmp_path: Path):
         ("a.7z", b"7z\xbc\xaf" + bytes(99), "7-Zip", "7z x"),
         ("a.mo", b"\xde\x12\x04\x95" + bytes(99), "message catalogue", "msgunfmt"),
         ("a.pkl", b"\x80\x04" + bytes(99), "pickle", "read_pickle"),
+        ("a.pt", b"\x80\x02\x8a" + bytes(99), "weights", "a.safetensors"),
+        ("a.pdf.gz", gzip.compress(b"%PDF-1.7\n%"), "PDF", "gunzip -k a.pdf.gz && pdftotext a.pdf"),
     ],
 )
 def test_formats_that_are_not_read_are_named_with_a_command(

@@ -61,8 +61,25 @@ TABBED = "good movie\t1\nbad movie\t0\n" * 8
         ("a.kml", '<?xml version="1.0"?><kml/>', "ogr2ogr"), ("a.asc", "ncols 2\nnrows 2\n", "gdal_translate"),
         ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 0.5\n", "mmread"),
         ("a.ass", "[Script Info]\nTitle: tea\n", "ffmpeg"), ("a.obj", "v 0 0 0\nv 1 0 0\n", "trimesh"),
-        ("a.xml", "<?xml version='1.0'?><teas>" + "<tea><name>Assam</name></tea>" * 5 + "</teas>", "read_xml"),
+        ("a.xml", "<?xml version='1.0'?><teas>" + "<tea><name>Assam</name></tea>" * 5 + "</teas>", "'.//{*}tea'"),
+        ("words.kvtml", "<?xml version='1.0'?><kvtml><information><title>Tea</title></information><entries>"
+         + "<entry id='1'><translation><text>Tee</text></translation></entry>" * 5 + "</entries></kvtml>",
+         "'.//{*}entry'"),
         ("b.xml", "<?xml version='1.0'?><book><head>Tea</head><p>It is warm.</p></book>", "html.unescape"),
+        ("c.xml", "<?xml version='1.0'?><book><part>" + "<p>It is warm.</p>" * 5 + "</part></book>", "html.unescape"),
+        ("page.html", "<!-- tea --><!-- cup --><html><body>Tea.</body></html>", "pandoc -f html"),
+        ("page", '<?xml version="1.0"?><html xmlns="http://w3.org/1999/xhtml"><p>Tea.</p></html>', "pandoc -f html"),
+        ("a.docbook", "<sect1><title>Tea</title><para>It is warm.</para></sect1>", "pandoc -f docbook"),
+        ("talks.yml", "conversations:\n- - Is it warm?\n  - It is.\n", "yaml.safe_load"),
+        ("a.cor", "__label__good a warm tea\n__label__bad a cold one\n" * 5, "sed -E"),
+        ("a.gb", "LOCUS       NC_000932             154478 bp    DNA     circular PLN 15-APR-2009\n", "SeqIO"),
+        ("tea.dot", "// who drinks what\ndigraph Tea {\nann -> assam\n}\n", "gv2gml"),
+        ("graph.txt", "strict graph {\na -- b\n}\n", "gv2gml"),
+        ("c.tab", "age\tpain\tclass\nc\tlow high\td\n\t\tclass\n" + "63\tlow\t0\n" * 12, "sed 2,3d"),
+        ("table.rds", "A\n2\n263171\n131840\n787\n2\n", "readRDS"),
+        ("letter", "Return-Path: <a@b.org>\nReceived: from x\n\tby y\nTo: b@b.org\nSubject: tea\n\nTea?\n",
+         "formail"),
+        ("inbox", "From a@b.org Mon\nTo: b@b.org\nDate: today\nSubject: tea\n\nTea?\n", "inbox-converted.mbox"),
     ],
 )  # fmt: skip
 def test_text_of_other_programs_is_refused_with_the_command_that_converts_it(tmp_path: Path, name, text, word):
@@ -81,12 +98,39 @@ def test_a_packed_text_of_another_program_is_unpacked_first(tmp_path: Path, monk
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "word"),
+    [
+        ("a.cor", "__label__bad a café – cold\n" * 9, "fastText"),
+        ("a.vec", "2 3\ncafé 0.1 0.2 0.3\nthé 0.2 0.1 0.4\n", "weft import"),
+        ("letter", "From: a@b.org\nTo: b@b.org\nDate: today\nSubject: thé\n\nThé?\n", "formail"),
+    ],
+)
+def test_the_form_of_a_text_is_known_in_another_encoding(tmp_path: Path, name: str, text: str, word: str):
+    (tmp_path / name).write_text(text, encoding="cp1252")
+    with pytest.raises(DataError) as found:
+        recognise([str(tmp_path / name)])
+    assert word in str(found.value)
+
+
+def test_text_in_another_encoding_is_refused_for_that_when_it_is_read(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("Ein Café – warm.\n" * 9, encoding="cp1252")
+    assert recognise([str(tmp_path / "a.txt")])[0].name == "language-model"
+    with pytest.raises(DataError, match="Windows-1252"):
+        read_corpus([tmp_path / "a.txt"])
+
+
+def test_many_comments_before_a_text_cost_little(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("<!-- tea -->" * 2000 + "Tea is warm.")
+    assert recognise([str(tmp_path / "a.txt")])[0].name == "language-model"
+
+
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("misc.d.ts", "export interface Tea {\n  warm: boolean;\n  cups: number;\n}\n" * 5),
-        ("a.yaml", "tea:\n  - name: Assam\n    cups: 3\n" * 9), ("poems.txt", "one two three\nfour five six\n" * 9),
+        ("graphs.txt", "graph theory; a text {of words}\n" * 9), ("poems.txt", "one two three\nfour five six\n" * 9),
         ("access.log", '10.0.0.1 - - [01/Jan/2024:10:00:01 +0000] "GET /tea HTTP/1.1" 200 123 "-" "Firefox"\n' * 12),
-        ("page.html", '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p>Tea.</p></html>'),
+        ("play.txt", "From: Ann\nTo: Bob\n\nShall we have tea?\n" * 9),
         ("mail.eml", "From: ann@example.org\nSubject: Tea\n\nShall we have tea?\n"),
     ],
 )  # fmt: skip

@@ -83,10 +83,6 @@ RECOGNISED = {
         joined([("image", "prompt", "label"), *((f"{i}.png", ENGLISH[i], LABELS[i]) for i in range(20))]),
         "classify-images",
     ),
-    "seeds.csv": (
-        joined([("image", "prompt", "seed"), *((f"{i}.png", ENGLISH[i], i * 31) for i in range(20))]),
-        "classify-images",
-    ),
     "remarks.csv": (
         joined([("path", "label", "comment"), *((f"{i}.png", LABELS[i], "Is it?") for i in range(20))]),
         "classify-images",
@@ -113,7 +109,6 @@ RECOGNISED = {
     # text of any ending
     "texts.jsonl": ("".join(json.dumps({"text": t, "id": i}) + "\n" for i, t in enumerate(ENGLISH)), "language-model"),
     "server.log": ("\n".join(f"{day} INFO started" for day in DAYS), "language-model"),
-    "page.html": ("<html><body>Hello</body></html>", "language-model"),
     "film.srt": ("1\n00:00:01,000 --> 00:00:04,000\nHello.\n", "language-model"),
     "code.py": ("def f():\n    return 1\n", "language-model"),
     "notes.rst": ("Notes\n=====\n\nSome.\n", "language-model"),
@@ -125,6 +120,10 @@ RECOGNISED = {
     "book.txt": ("Title, Image\n\n" + "It was a bright, cold day, and the clocks struck.\n" * 20, "language-model"),
 }
 REFUSED = {
+    "seeds.csv": (
+        joined([("image", "seed", "prompt"), *((f"{i}.png", i * 31, ENGLISH[i]) for i in range(20))]),
+        ["--task caption --set picture_column=image --set caption_column=prompt"],
+    ),
     "strikes.csv": (joined([STRIKE_NAMES, *STRIKES]),
                     ["10 'Wildlife Species' (2 different in 60 rows, as 'Gull'", "HistGradientBoostingClassifier"]),
     "weather.csv": (

@@ -12,7 +12,7 @@ from weft.errors import DataError
 from weft.files import foreign
 from weft.files.columns import NEARLY_ALL, listed
 from weft.files.dataset import Reader
-from weft.files.decoding import opened, shown
+from weft.files.decoding import HEAD, first_bytes, shown
 from weft.files.finding import ending
 from weft.files.foreign_text import known_text
 from weft.files.json_forms import form_of
@@ -161,14 +161,15 @@ def _broken_table(source: Surveyed) -> DataError | None:
 def refusal(source: Surveyed) -> DataError | None:
     """The error for a source whose format weft does not read, with the command that converts it; None: not known."""
     if source.kind in ("file", "archive"):
-        name = shown(source.path)
-        try:
-            with opened(source.path) as file:
-                known = foreign.by_content(source.path, file.read(2**16)) or foreign.by_ending(source.path)
-        except (DataError, OSError):
+        name, head = shown(source.path), first_bytes(source.path, HEAD)
+        if head is None:
             return None
-        if known is None or known is foreign.formats()["notebook"]:
-            return _text_refusal(source, known, name)
+        known = foreign.by_content(source.path, head)
+        if known is None and isinstance(source.start, str):  # before the ending: a .dot of Graphviz is no old document
+            known = known_text(source.path, source.start)
+        known = known or foreign.by_ending(source.path)
+        if known is None:
+            return _text_refusal(source, name)
         if source.kind == "archive":
             fix = f"unpack it and name the folder: {known.remedy(source.path, name).removeprefix('convert it: ')}"
             return DataError(f"{known.name} in which most files are not pictures", where=name, fix=fix)
@@ -176,12 +177,8 @@ def refusal(source: Surveyed) -> DataError | None:
     return foreign.refusal_of_folder(shown(source.path), source.files)
 
 
-def _text_refusal(source: Surveyed, known: foreign.Foreign | None, name: str) -> DataError | None:
+def _text_refusal(source: Surveyed, name: str) -> DataError | None:
     """The error for text that is data in a form weft does not take for any task; None where nothing is known of it."""
-    if known is None and isinstance(source.start, str):
-        known = known_text(source.path, source.start)
-    if known is not None:
-        return foreign.refusal(known, source.path, name)
     refused = next(filter(None, (card.reader.refusal(source) for card in CARDS.values())), None)
     if refused is not None:
         return refused

@@ -32,7 +32,17 @@ BOMS = (  # the longer first: a UTF-32 LE mark begins with the UTF-16 LE one
     (codecs.BOM_UTF16_BE, "UTF-16BE"),
 )
 
+CONTROLS = frozenset(range(32)) - set(b"\t\n\r\f\x1b")  # bytes that texts in one-byte encodings do not have
+
 _encoding: ContextVar[str | None] = ContextVar("encoding", default=None)
+
+
+class OtherEncoding(DataError):
+    """Text that is not UTF-8: `encoding` is what it looks like."""
+
+    def __init__(self, problem: str, *, where: str, fix: str, encoding: str):
+        super().__init__(problem, where=where, fix=fix)
+        self.encoding = encoding
 
 
 @contextmanager
@@ -131,14 +141,43 @@ def is_wide(head: bytes) -> bool:
     return True
 
 
-def marked_encoding(path: Path) -> str | None:
-    """UTF-16 or UTF-32, where the text of a file begins with the mark of one; None where it cannot be read."""
+def first_bytes(path: Path, size: int) -> bytes | None:
+    """The beginning of a file, unpacked where it is named so; None where it cannot be read."""
     try:
         with opened(path) as file:
-            start = (gzip.GzipFile(fileobj=file) if _packed(path) else file).read(4)
+            return (gzip.GzipFile(fileobj=file) if _packed(path) else file).read(size)
     except (DataError, OSError, EOFError, zlib.error):
         return None
+
+
+def marked_encoding(path: Path) -> str | None:
+    """UTF-16 or UTF-32, where the text of a file begins with the mark of one; None where it cannot be read."""
+    start = first_bytes(path, 4) or b""
     return next((name for mark, name in BOMS if start.startswith(mark)), None)
+
+
+def guessed_text(path: Path, encoding: str) -> str | None:
+    """The beginning of a text by the encoding that it looks like, to tell what it holds; None where it is no text."""
+    head = first_bytes(path, CHUNK) or b""
+    wide = encoding.startswith(("UTF-16", "UTF-32"))
+    if not head or (not wide and sum(map(CONTROLS.__contains__, head[:HEAD])) * 1000 > len(head[:HEAD])):
+        return None
+    return head.decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def decoded(content: bytes) -> str:
+    """A text that is at hand whole: by the encoding that the user named, a byte order mark, or UTF-8."""
+    mark, wide = next(((mark, name) for mark, name in BOMS if content.startswith(mark)), (b"", None))
+    encoding = _encoding.get() or wide or "utf-8-sig"
+    try:
+        return content.removeprefix(mark if wide == encoding else b"").decode(encoding)
+    except UnicodeDecodeError as error:
+        near = content[max(0, error.start - HEAD) : error.start + HEAD]
+        looks = _one_byte(near) if content[: error.start].isascii() else ""
+        guess = f"; it looks like {looks} ({_setting(looks)})" if looks and not _encoding.get() else ""
+        name = encoding.removesuffix("-sig").upper()
+        problem = f"byte 0x{content[error.start]:02X} at byte offset {error.start} is not {name}{guess}"
+        raise DataError(problem) from None
 
 
 def read_text(path: str | Path, encoding: str | None = None) -> Iterator[str]:
@@ -234,7 +273,8 @@ def _wrong_wrapping(path: Path, packed: bool) -> DataError:
 def _binary(path: Path, head: bytes) -> DataError:
     if encoding := wide_encoding(head):
         problem = f"byte offset 0: not UTF-8; it looks like {encoding} ({_setting(encoding)})"
-        return DataError(problem, where=f"{shown(path)}, line 1", fix=f"convert it: {_iconv(path, encoding)}")
+        fix = f"convert it: {_iconv(path, encoding)}"
+        return OtherEncoding(problem, where=f"{shown(path)}, line 1", fix=fix, encoding=encoding)
     if known := foreign.by_ending(path):
         return foreign.refusal(known, path, shown(path))
     problem = f"binary, not text: {head.count(0)} of its first {len(head)} bytes are NUL"
@@ -245,16 +285,20 @@ def _not_utf8(path: Path, data: bytes, start: int, offset: int, line: int, plain
     """The error for the byte at data[start]: data begins at an offset of the file, all before the byte is ASCII."""
     wide = wide_encoding(data[:HEAD]) if offset == 0 else None
     if plain or wide:
-        near = data[max(0, start - HEAD) : start + HEAD]
-        latin = "Windows-1252" if any(0x80 <= byte < 0xA0 for byte in near) else "ISO-8859-1"
-        guess, fix = wide or latin, f"convert it: {_iconv(path, wide or latin)}"
-        guess = f"{guess.replace('ISO-8859-1', 'Latin-1, ISO-8859-1')} ({_setting(guess)})"
+        encoding = wide or _one_byte(data[max(0, start - HEAD) : start + HEAD])
+        fix = f"convert it: {_iconv(path, encoding)}"
+        guess = f"{encoding.replace('ISO-8859-1', 'Latin-1, ISO-8859-1')} ({_setting(encoding)})"
     else:
-        guess = "damaged UTF-8, since letters before it are UTF-8"
+        encoding, guess = "UTF-8", "damaged UTF-8, since letters before it are UTF-8"
         fix = f"repair that place, or drop the bytes that are not UTF-8: {_iconv(path, 'UTF-8', '-c ')}"
     of_which = " of the unpacked text" if _packed(path) else ""
     problem = f"byte 0x{data[start]:02X} at byte offset {offset + start}{of_which} is not UTF-8; it looks like {guess}"
-    return DataError(problem, where=f"{shown(path)}, line {line}", fix=fix)
+    return OtherEncoding(problem, where=f"{shown(path)}, line {line}", fix=fix, encoding=encoding)
+
+
+def _one_byte(near: bytes) -> str:
+    """The encoding of bytes that are neither ASCII nor UTF-8: only Windows has letters from 0x80 to 0x9F."""
+    return "Windows-1252" if any(0x80 <= byte < 0xA0 for byte in near) else "ISO-8859-1"
 
 
 def _setting(encoding: str) -> str:

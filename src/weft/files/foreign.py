@@ -83,7 +83,8 @@ def known_by(mark: Literal["endings", "starts", "inside", "text"]) -> Mapping[st
 
 def by_content(path: Path, head: bytes) -> Foreign | None:
     """The format that the first bytes announce; the ending tells apart what begins alike."""
-    named, start = known_by("endings").get(path.suffix.lower()), head[:ZIP_START].decode("latin-1")
+    suffix, start = unpacked_suffix(path), head[:ZIP_START].decode("latin-1")
+    named = known_by("endings").get(suffix)
     for sign, known in known_by("starts").items():
         if start.startswith(sign):
             return named if known.vague and named is not None else known
@@ -91,9 +92,9 @@ def by_content(path: Path, head: bytes) -> Foreign | None:
         return {b"WAVE": formats()["sound"], b"AVI ": formats()["film"]}.get(head[8:12])
     if head[4:8] == b"ftyp" and not head[8:12].startswith(FTYP_PICTURE):
         return formats()["sound" if head[8:12] in FTYP_SOUND else "film"]
-    if path.suffix.lower() == ".bin" and WORD_VECTORS.match(head):
+    if suffix == ".bin" and WORD_VECTORS.match(head):
         return formats()["vectors"]
-    if head.startswith(b"PK\3\4") and path.suffix.lower() != ".npz":
+    if head.startswith(b"PK\3\4") and suffix != ".npz":
         inside = (known for sign, known in known_by("inside").items() if sign in start)
         return named or next(inside, formats()["zip"])
     return None
@@ -102,7 +103,12 @@ def by_content(path: Path, head: bytes) -> Foreign | None:
 def by_ending(path: Path) -> Foreign | None:
     """The format that a file's name announces."""
     packed = path.name.lower().endswith(TAR_ENDINGS)
-    return formats()["tar"] if packed else known_by("endings").get(path.suffix.lower())
+    return formats()["tar"] if packed else known_by("endings").get(unpacked_suffix(path))
+
+
+def unpacked_suffix(path: Path) -> str:
+    """The ending of a file's name in lower case, without the .gz of a packed one."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def refusal(known: Foreign, path: Path, shown: str) -> DataError:

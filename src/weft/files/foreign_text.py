@@ -7,12 +7,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from weft.files.foreign import Foreign, formats, known_by
+from weft.files.foreign import Foreign, formats, known_by, unpacked_suffix
 from weft.files.pictures.formats import named_as_picture
 from weft.files.prose import no_prose
 
@@ -35,17 +36,22 @@ FEWEST_TAGS = 3  # different ones
 TAGS_REPEAT = 3  # times, at least, on average
 LOOK = 100  # lines
 COMMENT = ("#", "%")
-READABLE = ("html", "graphml", "tmx")  # roots of XML that is read as it is: pages, graphs, translations
+READABLE = ("graphml", "tmx")  # roots of XML that is read as it is: graphs, translations
 
 
 def known_text(path: Path, start: str) -> Foreign | None:
     """The format of a text that begins so, if it is none to learn to continue; None where it is, as far as is known."""
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    suffix = unpacked_suffix(path)
     if suffix in STRUCTURED:
         return None
     found = known_by("text").get(suffix) or next((known for sign, known in _beginnings() if sign.match(start)), None)
-    if found is None and (key := _begins_as(suffix, start)) is not None:
-        found = formats()[key]
+    marked = start.lstrip("\ufeff \n\r\t")
+    if found is None and suffix == ".gml" and marked.startswith("<"):
+        return formats()["map"]
+    if found is None and (suffix == ".xml" or marked.startswith("<?xml")):
+        return _xml(start)
+    if found is None and (key := _begins_as(start)) is not None:
+        return formats()[key]
     return found
 
 
@@ -55,24 +61,18 @@ def _beginnings() -> list[tuple[re.Pattern[str], Foreign]]:
     return [(re.compile(known.begins), known) for known in formats().values() if known.begins]
 
 
-def _begins_as(suffix: str, start: str) -> str | None:
+def _begins_as(start: str) -> str | None:
     """The key in foreign.toml of the format that a text begins as; None where it is not known."""
-    if suffix == ".gml" and start.lstrip("\ufeff \n\r\t").startswith("<"):
-        return "map"
     lines = [line for line in start.split("\n")[:LOOK] if line.strip()]
     if lines and lines[0].startswith(("%%", "#FORMAT", "#BOS")) and any(line.startswith("#BOS") for line in lines):
         return "export"
     first = next((line.strip() for line in lines if not line.startswith(COMMENT)), "").lower()
     if first.startswith(("*vertices", "*network")):
         return "pajek" if first.split()[-1].isdecimal() else "loose-pajek"
-    if suffix in (".dot", ".gv") and re.match(r"(strict\s+)?(di)?graph\b", first):
-        return "graphviz"
     if is_newick(start):
         return "newick"
-    if suffix == ".tab" and _is_orange(lines):
+    if _is_orange(lines):
         return "orange"
-    if suffix == ".xml" or start.lstrip("\ufeff \n\r\t").startswith("<?xml"):
-        return _xml(start)
     return "edges" if _is_edges(lines) else "tagged" if _is_tagged(lines) else no_prose(lines)
 
 
@@ -122,9 +122,11 @@ def is_newick(start: str) -> bool:
 
 
 def _is_orange(lines: Sequence[str]) -> bool:
-    """Whether the second line of a table has nothing but types of columns."""
-    types = lines[1].rstrip("\r").split("\t") if len(lines) > 2 else ["?"]
-    return len(types) > 1 and all(one.strip().lower() in ORANGE_TYPES for one in types)
+    """Whether the second line of a table has types of columns and nothing else, or for some all values they have."""
+    types = [one.strip().lower() for one in lines[1].split("\t")] if len(lines) > 2 else []
+    known = [one in ORANGE_TYPES for one in types]
+    listed = [" " in one for one in types]
+    return len(types) > 1 and 2 * sum(known) > len(types) and all(map(max, known, listed))
 
 
 def _is_edges(lines: Sequence[str]) -> bool:
@@ -137,21 +139,29 @@ def _is_edges(lines: Sequence[str]) -> bool:
     return varied and len(set(ends)) == len(ends)  # else they are measures
 
 
-def _xml(start: str) -> str | None:
-    """The key of XML: records where the root's children are alike, else a text with marks; None of what is read."""
-    parser: Any = ElementTree.XMLPullParser(("start", "end"))  # with these events it gives elements alone
-    depth, children = 0, Counter[str]()
-    try:
+def _xml(start: str) -> Foreign | None:
+    """The format of XML: records where some elements are alike, else a text with marks; None of what is read."""
+    parser: Any = ElementTree.XMLPullParser(("start",))
+    with suppress(ElementTree.ParseError):  # cut off, or damaged: what was read tells enough
         parser.feed(start)
-        for event, element in parser.read_events():
-            if event == "start" and depth == 0 and any(known in element.tag.lower() for known in READABLE):
-                return None
-            children.update([element.tag] if event == "start" and depth == 1 else [])
-            depth += 1 if event == "start" else -1
-    except ElementTree.ParseError:
-        pass  # cut off, or damaged: what was read tells enough
-    alike = max(children.values(), default=0)
-    return "xml-records" if alike >= FEWEST_RECORDS and alike * 2 > children.total() else "xml"
+    _, root = next(parser.read_events(), (None, None))
+    if root is None:
+        return formats()["xml"]
+    if any(known in root.tag.lower() for known in READABLE):
+        return None
+    record = _record(root)
+    return formats()["xml"] if record is None else formats()["xml-records"].about(RECORD=record.rpartition("}")[2])
+
+
+def _record(root: ElementTree.Element) -> str | None:
+    """The tag of the elements that are records: most children of the root, or of one of these if they have fields."""
+    for holder in (root, *root):
+        tags = Counter(child.tag for child in holder)
+        tag, alike = max(tags.items(), key=lambda item: item[1], default=("", 0))
+        fields = sum(len(child) > 0 and not (child.text or "").strip() for child in holder if child.tag == tag)
+        if alike >= FEWEST_RECORDS and alike * 2 > tags.total() and (holder is root or fields * 2 > alike):
+            return tag
+    return None
 
 
 def _is_tagged(lines: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from typing import Literal
 
 from weft.errors import DataError
 from weft.files.bounds import link_leads_out
-from weft.files.decoding import CHUNK, read_text, shown
+from weft.files.decoding import CHUNK, OtherEncoding, guessed_text, read_text, shown
 from weft.files.decoding import kind as kind_of
 from weft.files.finding import ending, is_pattern, is_run, matching, missing
 from weft.files.foreign import Foreign
@@ -119,11 +119,17 @@ class Surveyed:
 
     @cached_property
     def start(self) -> str | DataError:
-        """The beginning of the text of a file, or why it is no text."""
+        """The beginning of the text of a file, or why it is no text.
+
+        Text in another encoding is guessed at, so that its form is recognised; that it is not UTF-8 is said when it is
+        read.
+        """
         try:
             if self.kind != "file":
                 raise DataError(f"expected a file, found {self.kind}", where=shown(self.path))
             return next(read_text(self.path), "")
+        except OtherEncoding as error:
+            return guessed_text(self.path, error.encoding) or error
         except DataError as error:
             return error
 

@@ -186,6 +186,22 @@ def test_curvilinear_grids_are_refused_in_words(tmp_path: Path) -> None:
     assert "curvilinear" in refused(written(tmp_path / "a.nc", data))
 
 
+def test_cells_that_are_no_grid_are_refused_with_the_command_that_interpolates_them(tmp_path: Path) -> None:
+    cells = xr.Dataset({"t2m": (("time", "cell"), numbers().reshape(len(numbers()), -1))})
+    for name, units in (("clat", "degrees_north"), ("clon", "degrees_east")):
+        cells[name] = ("cell", np.arange(cells.sizes["cell"]) * 0.1, {"units": units})
+    assert "cdo remapdis" in refused(written(tmp_path / "a.nc", cells))
+
+
+def test_arrays_of_hdf5_without_named_dimensions_are_refused_with_the_command_that_takes_them_out(
+    tmp_path: Path,
+) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["altitude"] = numbers()[0]
+    assert "numpy.savez" in refused(tmp_path / "a.h5")
+
+
 def test_levels_are_layers_and_are_written_back_as_levels(tmp_path: Path) -> None:
     levels = np.stack([numbers(), numbers(seed=1) + 5], axis=1)
     data = dataset().drop_vars("t2m")

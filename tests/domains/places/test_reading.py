@@ -35,6 +35,21 @@ def test_a_table_of_places_is_recognised_by_its_names(tmp_path: Path) -> None:
     assert judge(Survey([unclear])).level == "possible"
 
 
+@pytest.mark.parametrize(
+    ("head", "asked"),
+    [
+        ("X_CENTROID,Y_CENTROID,rate", "plane_columns=X_CENTROID,Y_CENTROID --set value_column=rate"),
+        ("centre_x,centre_y,rate", "plane_columns=centre_x,centre_y --set value_column=rate"),
+        ("lat,long,delta_long,delta_lat", "--set value_column=delta_lat"),
+    ],
+)
+def test_columns_named_nearly_as_places_are_possible_ones(tmp_path: Path, head: str, asked: str) -> None:
+    rows = [",".join(str(i * k % 31 + 0.5) for k in (1, 7, 11, 13)[: head.count(",") + 1]) for i in range(30)]
+    (tmp_path / "a.csv").write_text("\n".join([head, *rows]))
+    found = judge(Survey([tmp_path / "a.csv"]))
+    assert found.level == "possible" and asked in found.settings
+
+
 def test_columns_by_number_need_no_header(tmp_path: Path) -> None:
     path = written(tmp_path / "c.tsv", *(f"name{i}\t{'NA' if i % 2 else 'DE'}\t{i}\t{-i}" for i in range(20)))
     asked = ASKED.replace(lat_column="3", lon_column="4", value_column="2")

@@ -58,6 +58,14 @@ def test_comments_and_document_starts_are_passed_over_and_told(tmp_path: Path, d
     ]
 
 
+def test_words_with_tags_may_have_any_ending_and_a_mark_behind_each_sentence(tmp_path: Path):
+    (tmp_path / "sample.train").write_text("RNN\t名詞\nを\t助詞\n使う\t動詞\n茶\t名詞\nEOS\n" * 12)
+    assert judge(Survey([tmp_path / "sample.train"])).level == "sure"
+    found = read_tagged(tmp_path / "sample.train")
+    assert len(found) == 12 and found.sentences[0].words == ("RNN", "を", "使う", "茶")
+    assert found.notes == (f"{tmp_path / 'sample.train'}: 12 marks of a sentence's end skipped",)
+
+
 def test_universal_dependencies_give_parts_of_speech_of_written_words(tmp_path: Path):
     one = ["1-2\tdel\t_\t_", "1\tde\tde\tADP", "2\tel\tel\tDET", "2.1\tx\tx\tX", "3\tmar\tmar\tNOUN"]
     (tmp_path / "a.conllu").write_text("# text = del mar\n" + "\n\n".join(["\n".join(one)] * 10))

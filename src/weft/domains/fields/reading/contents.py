@@ -3,6 +3,7 @@
 A variable is used where it has time, rows, columns and at most levels besides; others are listed with the reason.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,13 @@ from weft.domains.fields.reading.opening import damaged
 from weft.domains.fields.reading.values import Packing, packing_of, unpacked
 from weft.errors import DataError, nearest
 from weft.files.decoding import shown
+from weft.files.foreign import formats
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Skipped = list[tuple[str, str]]
+UNNAMED = "phony_dim_"  # how h5netcdf calls dimensions that HDF5 does not name
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def read_part(path: Path, dataset: "xr.Dataset", asked: Sequence[str] = ()) -> F
     skipped: Skipped = []
     found = [v for v in (file.variable(name, skipped) for name in asked or file.candidates) if v is not None]
     if not found or (asked and skipped):
-        raise _nothing(where, skipped, dataset)
+        raise _nothing(path, skipped, file)
     cells = [(v.dim(*ROWS), v.dim(*COLUMNS), v.dim("time")) for v in found]
     common = max(cells, key=cells.count)
     skipped += [
@@ -196,6 +199,11 @@ class _File:
         lines = [str(n) for n, v in variables.items() if v.dims == (dim,) and role_of("", v.attrs) is not None]
         return next(iter(lines), dim)
 
+    def is_scattered(self, dim: str) -> bool:
+        """Whether a dimension counts cells that each have a latitude and a longitude: triangles, meshes, stations."""
+        along = [role_of(str(name), v.attrs) for name, v in self.dataset.variables.items() if v.dims == (dim,)]
+        return {"latitude", "longitude"} <= set(along)
+
     def _refuse_curvilinear(self, stored: "xr.Variable", roles: list[Role | None]) -> None:
         """Refuse rows and columns without coordinates of their own, where latitudes stand beside them in a plane."""
         cells = [str(d) for d, r in zip(stored.dims, roles, strict=True) if r in ROWS + COLUMNS]
@@ -223,12 +231,26 @@ def _unfit(roles: Sequence[Role | None], sizes: Mapping[str, int]) -> str | None
     return None if len(known) == len(set(known)) else f"has two axes of one kind: {', '.join(sizes)}"
 
 
-def _nothing(where: str, skipped: Skipped, dataset: "xr.Dataset") -> DataError:
+def _nothing(path: Path, skipped: Skipped, file: "_File") -> DataError:
     lines = "".join(f"\n  {name}: {reason}" for name, reason in skipped) or (
-        f"\n  found: {', '.join(map(str, dataset.variables)) or 'no variables'}"
+        f"\n  found: {', '.join(map(str, file.dataset.variables)) or 'no variables'}"
     )
-    fix = "expected variables with a time axis, rows and columns; name those to use with --set variables=NAME,NAME"
-    return DataError(f"no field can be read:{lines}", where=where, fix=fix)
+    return DataError(f"no field can be read:{lines}", where=shown(path), fix=_remedy(path, skipped, file))
+
+
+def _remedy(path: Path, skipped: Skipped, file: "_File") -> str:
+    """What to do with a file without fields: cells that are no grid are interpolated to one, plain arrays taken out."""
+    name, stem = shlex.quote(shown(path)), shlex.quote(shown(path.with_suffix("")))
+    dims = {str(dim) for one, _ in skipped for dim in file.dataset.variables[one].dims}
+    if cells := next(filter(file.is_scattered, sorted(dims)), None):
+        return (
+            f"its cells stand along the one dimension {cells}, not in rows and columns; interpolate them to a regular "
+            f"grid: cdo remapdis,r360x180 {name} {stem}-regular.nc"
+        )
+    if dims and all(dim.startswith(UNNAMED) for dim in dims):
+        known = formats()["hdf"]
+        return f"its dimensions have no names, so that none is time, rows or columns. {known.remedy(path, shown(path))}"
+    return "expected variables with a time axis, rows and columns; name those to use with --set variables=NAME,NAME"
 
 
 def _is_bounds(name: str) -> bool:

@@ -74,6 +74,8 @@ def open_store(path: Path) -> "xr.Dataset":
     """A file that was checked, as it is stored; values are read when asked for."""
     xarray, form = libraries(), _format(path)
     options: dict[str, Any] = {"consolidated": False} if form.startswith("zarr") else {}
+    if form == "hdf5":
+        options["phony_dims"] = "access"  # names for dimensions that HDF5 does not name
     try:
         place: Any = path
         if form == "zarr zip":

@@ -22,8 +22,9 @@ from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.files.tables import Row, Table, as_cell, is_table, open_table
 
 SAY = "say which columns they are, by name or number: --set lat_column=… --set lon_column=… --set value_column=…"
-EAST = re.compile(r"(?:(?:.*_)?(?:x|easting|east|xcoord|utm_?e)(?:_?coord(?:inate)?)?|coord(?:inate)?_?x)")
-NORTH = re.compile(r"(?:(?:.*_)?(?:y|northing|north|ycoord|utm_?n)(?:_?coord(?:inate)?)?|coord(?:inate)?_?y)")
+POINT = "(?:coord(?:inate)?s?|centroid|cent(?:er|re)|pos(?:ition)?|utm)"  # a word beside x or y
+EAST = re.compile(rf"(?:.*_)?(?:x|easting|east|utm_?e)(?:_?{POINT})?|{POINT}_?x")
+NORTH = re.compile(rf"(?:.*_)?(?:y|northing|north|utm_?n)(?:_?{POINT})?|{POINT}_?y")
 TOO_ALIKE = 0.9  # correlation from which on two columns are measures of one thing, not a place
 OBJECT = 'write {"lat": 48.1, "lon": 11.6, "value": 3.2} on every line'
 
@@ -196,7 +197,7 @@ def judge_table(table: Table) -> Judgement:
     try:
         value = table.columns[table.choose(PLACED, (None,) * 3, fix=SAY).places[-1]]
     except DataError:
-        others = [column for column in table.columns if column.values and not {column.place} & {*found[0], *found[1]}]
+        others = [column for column in table.columns if column.values and column not in (lat, lon)]
         ask = f"--set value_column={_likely(others) or 'COLUMN'}"
         return Judgement("possible", f"{why}, and columns that could be the value there", ask) if others else NO
     return Judgement("sure", f"{why} with a value each (column {value.called})")

@@ -1,7 +1,7 @@
 """The tagged sentences in one file: columns as at the CoNLL shared tasks, or lines of JSON. Refuses to judge tags.
 
     # a comment                     a word a line: in the first column the word, in the last the tag
-    EU      NNP  B-NP  B-ORG        a blank line, or -DOCSTART-, ends a sentence
+    EU      NNP  B-NP  B-ORG        a blank line, -DOCSTART- or EOS ends a sentence
     rejects VBZ  B-VP  O
 
 What comes out, in order, is a `Tagged`, or what was wrong with a sentence (a `DataError`, not raised).
@@ -20,7 +20,7 @@ from weft.files.gather import tried
 from weft.files.json_lines import kind, numbered, objects_on
 
 ENDINGS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".tsv", ".txt", ".jsonl")
-START = "-DOCSTART-"
+START, END = "-DOCSTART-", "EOS"  # lines of their own: a document begins; a sentence ends, as MeCab writes it
 WORDS = ("tokens", "words")
 TAGS = ("tags", "ner_tags", "labels", "pos_tags", "ner", "pos")
 EXAMPLE = "write a word and its tag on every line, and a blank line after each sentence"
@@ -36,6 +36,7 @@ class Columns:
     comments: int = 0
     starts: int = 0
     parts: int = 0  # of words that were written twice, joined and apart
+    ends: int = 0
 
     def pick(self, cells: list[str]) -> tuple[str, str] | None:
         """The word and the tag of a line, if it has those columns and they are filled."""
@@ -74,8 +75,9 @@ def read_columns(path: Path, columns: Columns, found: Numbered | None = None) ->
     for number, line in numbered(path) if found is None else found:
         tabs = tabs or (not size and "\t" in line)
         cells = line.split("\t") if tabs else line.split()
-        if not line.strip() or cells[0].strip() == START:
-            columns.starts += bool(line.strip())
+        if not line.strip() or cells[0].strip() == START or line.strip() == END:
+            columns.starts += START in line
+            columns.ends += line.strip() == END
             yield from lines.sentence()
             lines = _Lines()
         elif line.startswith("#") and len(cells) != size:

@@ -15,6 +15,7 @@ from weft.files.endings import TAGGED
 from weft.files.finding import ending, find
 from weft.files.gather import GatheredRows, Reading
 from weft.files.survey import NO, Judgement, Survey, Surveyed
+from weft.files.tables import is_table
 
 LEAST = 10  # sentences to learn from
 LOOK = 200  # sentences looked at to recognise a file
@@ -32,7 +33,7 @@ def read_tagged(
     skip: Skip = None,
     learn: bool = True,
 ) -> TaggedTexts:
-    """Read files of columns (.conll, .conllu, .bio, .iob, .tsv, .txt) or lines of JSON, folders of them, gzip of these.
+    """Read files of columns (.conll, .conllu, .bio, .iob, .tsv, .txt, others if named) or lines of JSON; also packed.
 
     `word` and `tag` number the columns from 1, or from the end below 0; by default the first and the last, and in
     .conllu the form and its part of speech. `skip` is how many bad sentences are left out before the data is refused,
@@ -43,7 +44,7 @@ def read_tagged(
             "columns are numbered from 1, or from the end with -1, -2, …", where="word" if word == 0 else "tag"
         )
     named = [sources] if isinstance(sources, str | Path) else list(sources)
-    found = find(named, ENDINGS)
+    found = find(named, ENDINGS, others=True)
     by_hand = {os.path.realpath(name) for name in named}
     gathered = GatheredRows[Tagged](skip, found.skipped, len(found.paths))
     for path in found.paths:
@@ -82,6 +83,7 @@ def _passed_over(name: str, columns: Columns) -> list[str]:
     found = {
         "lines of comments": columns.comments,
         "marks of a document's start": columns.starts,
+        "marks of a sentence's end": columns.ends,
         "lines of joined or added words": columns.parts,
     }
     return [f"{name}: {count:,} {what} skipped" for what, count in found.items() if count]
@@ -144,12 +146,12 @@ def _judge_source(source: Surveyed) -> Judgement:
 
 def _looks_tagged(source: Surveyed) -> bool:
     """Whether a file holds words with tags, beyond doubt."""
-    path, suffix = source.path, ending(source.path, ENDINGS)
-    if suffix is None or source.kind != "file":
+    path, suffix, columns = source.path, ending(source.path, ENDINGS), Columns()
+    if source.kind != "file" or (suffix is None and is_table(path)):
         return False
     if suffix in TAGGED:
         return True
-    rows = read_json_lines(path, source.lines) if suffix == ".jsonl" else read_columns(path, Columns(), source.lines)
+    rows = read_json_lines(path, source.lines) if suffix == ".jsonl" else read_columns(path, columns, source.lines)
     found = list(islice(rows, LOOK))
     good = [row for row in found if not isinstance(row, DataError)]
     if not good or len(good) < 0.9 * len(found):
@@ -164,5 +166,6 @@ def _looks_tagged(source: Surveyed) -> bool:
         return False
     if scheme_of([sentence.tags for sentence in good]) != "plain":
         return True
-    # Parts of speech are written in capitals; verses of two words are not.
-    return len(tags) <= min(FEW, words / 5) and not any(map(str.islower, tags))
+    # Parts of speech are written in capitals; verses of two words are not. Few words do where marks end sentences.
+    share = 2 if columns.ends else 5
+    return len(tags) <= min(FEW, words / share) and not any(map(str.islower, tags))
