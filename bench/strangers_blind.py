@@ -1,4 +1,4 @@
-"""A second list of other people's files for `strangers.py --blind`: chosen, and what is right for each written down,
+"""A second list of other people's files for `strangers.py --list blind`: chosen, and what is right for each written down,
 before weft had seen any of them.
 """
 
