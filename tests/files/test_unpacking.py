@@ -83,6 +83,17 @@ def test_what_becomes_far_larger_than_its_file_is_refused(name: str, tmp_path: P
         read(tmp_path / name)
 
 
+def test_a_packed_text_is_looked_through_before_more_than_its_first_piece_is_used(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(unpacking, "FREE", 3 * 2**20)
+    packed_text(tmp_path / "a.txt.gz", b"a line\n" * 2**20)
+    pieces = read_text(tmp_path / "a.txt.gz")
+    assert len(next(pieces)) == 2**20
+    with pytest.raises(DataError, match="over 250 times as much"):
+        next(pieces)
+    packed_text(tmp_path / "a.txt.gz", b"a line\n" * 2**18)
+    assert "".join(read_text(tmp_path / "a.txt.gz")) == "".join(read_text(tmp_path / "a.txt.gz")) == "a line\n" * 2**18
+
+
 def test_the_first_names_of_an_archive_are_found_without_unpacking_all_of_it(tmp_path: Path, monkeypatch):
     monkeypatch.setattr("weft.files.pictures.archives.FREE", 2**16)
     tar(tmp_path / "a.tar.gz", bytes(2**20))

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from weft.errors import ConfigError, DataError
 from weft.files import foreign
-from weft.files.unpacking import unpacked
+from weft.files.unpacking import check_whole, unpacked
 
 HEAD = 64 * 2**10  # bytes looked at to tell text from binary
 CHUNK = 2**20  # bytes decoded at a time
@@ -250,7 +250,10 @@ def _chunks(path: Path, *, binary: bool = False) -> Iterator[bytes]:
             if is_binary(chunk[:HEAD]) and not binary:
                 raise _binary(path, chunk[:HEAD])
             if chunk:
-                yield from chain((chunk,), pieces)
+                yield chunk
+                if packed:  # who reads on will read it all
+                    check_whole(stream, file, CHUNK, where=where, fix=fix)
+                yield from pieces
     except EOFError:
         raise DataError("the gzip file is cut short", where=where, fix="copy or download it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:

@@ -27,9 +27,26 @@ def check_members(archive: zipfile.ZipFile, size: int, *, where: str, fix: str) 
     check_unpacked(sum(info.file_size for info in archive.infolist()), size, where=where, fix=fix)
 
 
-def unpacked(stream: BinaryIO, file: BinaryIO, chunk: int, *, where: str, fix: str) -> Iterator[bytes]:
-    """The bytes of a packed `file` in pieces, by the `stream` that unpacks it."""
-    size, packed = 0, os.fstat(file.fileno()).st_size
+_within = set[tuple[int, int, int, int]]()  # files that were unpacked to their end and found to be in order
+
+
+def check_whole(stream: BinaryIO, file: BinaryIO, chunk: int, *, where: str, fix: str) -> None:
+    """The same of all that a packed `file` becomes, before any of it is worked on: its `stream` is read to the end.
+
+    To work on millions of lines and refuse them then would take minutes. A file is read for this once a process.
+    """
+    info, at = os.fstat(file.fileno()), stream.tell()
+    identity = (info.st_dev, info.st_ino, info.st_mtime_ns, info.st_size)
+    if identity not in _within:
+        for _ in unpacked(stream, file, chunk, where=where, fix=fix, size=at):
+            pass
+        stream.seek(at)
+        _within.add(identity)
+
+
+def unpacked(stream: BinaryIO, file: BinaryIO, chunk: int, *, where: str, fix: str, size: int = 0) -> Iterator[bytes]:
+    """The bytes of a packed `file` in pieces, by the `stream` that unpacks it and has given `size` bytes already."""
+    packed = os.fstat(file.fileno()).st_size
     while piece := stream.read(chunk):
         size += len(piece)
         check_unpacked(size, packed, where=where, fix=fix)
