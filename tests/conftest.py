@@ -4,12 +4,13 @@ import gc
 import random
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from helpers import disks, shape_checks
+from helpers import disks, drawings, fresh, shape_checks
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
@@ -52,6 +53,7 @@ def _define(cls: type[Config], *, define=Config.__init_subclass__.__func__, **op
 Config.__init_subclass__ = classmethod(_define)
 shape_checks.install(CHECKED)
 disks.without_waiting()
+drawings.without_drawing()
 
 settings.register_profile("weft", deadline=None, derandomize=True, database=None)
 settings.load_profile("weft")
@@ -103,6 +105,14 @@ def seeded() -> None:
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[fresh.Fresh]:
+    """What forks a process of its own for each call: one for all tests, since it loads libraries for seconds."""
+    made = fresh.Fresh(tmp_path_factory.mktemp("home"))
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,6 @@ from weft.domains.pictures.reading.album import Album
 def brief(patch: pytest.MonkeyPatch, resamples: int = 20) -> None:
     """What takes long and has tests of its own is left out."""
     decoded_here(patch)
-    patch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
     patch.setattr("weft.domains.pairs.measures.RESAMPLES", resamples)
 
 

@@ -49,7 +49,6 @@ def test_a_few_steps_on_one_batch_lower_its_loss(name: str, tmp_path: Path, monk
     if needed is not None:
         pytest.importorskip(needed, reason=f"{needed} is not installed")
     decoded_here(monkeypatch)
-    monkeypatch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
     _, work = planned(f"{name} undisturbed")
     settings = {"lr": RATES.get(name, RATE), "batch": work.training.batch, "warmup": 1, "precision": "fp32"}
     run = weft.fit(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from helpers.drawings import as_for_users, size
 
 from weft.errors import ConfigError, DataError
 from weft.objectives import Classify, Number
@@ -48,7 +49,10 @@ def test_the_surest_mistakes_come_first_by_their_names():
     assert [one["picture"] for one in found.more["mistakes"]] == ["b", "d"]
     assert found.more["mistakes"][0]["label"] == "fine" and found.more["mistakes"][0]["said"] == "good"
     assert found.examples == 4 and found.metrics["accuracy"] == 0.5
-    assert set(found.pictures) == {"confusion.png", "calibration.png"}
+    with as_for_users():
+        pictures = found.pictures()
+    assert set(pictures) == {"confusion.png", "calibration.png"}
+    assert min(size(picture)[0] for picture in pictures.values()) > 100
     assert [one.row for one in labels.surest_mistakes(classes(), VALUES, TRUTH, most=1)] == [1]
 
 
@@ -57,7 +61,7 @@ def test_numbers_are_measured_in_the_users_unit_and_have_no_mistakes():
     exact = torch.from_numpy(codec.encode(truth)).float()[:, None]
     found = labels.measured(codec, exact + 1 / codec.config.spread, truth, truth, called="text")
     assert found.metrics["mae"] == pytest.approx(1.0, abs=1e-4) and found.metrics["pearson"] == pytest.approx(1.0)
-    assert not found.pictures and labels.surest_mistakes(codec, exact, truth, most=3) == []
+    assert not found.pictures() and labels.surest_mistakes(codec, exact, truth, most=3) == []
 
 
 def test_labels_that_were_never_learned_are_refused_by_name():

@@ -29,10 +29,9 @@ CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json
 
 @pytest.fixture(scope="module", autouse=True)
 def brief() -> Iterator[None]:
-    """Short samples, and no picture of the loss."""
+    """Short samples."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("weft.domains.texts.language_model.SAMPLE", 5)
-        patch.setattr("weft.runs.training.loss_curve", lambda *args, **more: b"a picture")
         yield
 
 
@@ -190,7 +189,7 @@ def test_pictures_of_measures_are_sealed_anew_by_whoever_draws_them_and_else_tol
     """By evaluating on held-out data and on other data: that in the folder `evaluation-other`."""
     drawn = {"errors.png": b"a picture"}
     monkeypatch.setattr(
-        "weft.runs.run.evaluate", lambda *args: (Measured(1, {}, {}, pictures=dict(drawn)), "some data")
+        "weft.runs.run.evaluate", lambda *args: (Measured(1, {}, {}, pictures=lambda: dict(drawn)), "some data")
     )
     weft_.load(run).evaluate()
     sealed = (run / CONFIG).read_bytes()

@@ -39,7 +39,7 @@ from weft.tasks.codec import codecs_from_json
 from weft.tasks.parts import check_fit, check_parts
 from weft.tasks.planning import AnyTask, record_of
 from weft.tasks.record import DataRecord
-from weft.tasks.request import Embedded, Loaded, Measured
+from weft.tasks.request import Embedded, Loaded
 from weft.tasks.settings.limits import take_baselines, with_settings
 from weft.tasks.using import evaluate
 from weft.training.base_run import WEIGHTS
@@ -162,23 +162,24 @@ class Run:
         with self.used(**ways):
             trained = self._loaded if baselines else None
             found, what = evaluate(self.task, run, [str(d) for d in named], progress, trained)
-        written = self._illustrate(found, named)
+            pictures = found.pictures()
+        written = self._illustrate(pictures, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
                 "metrics": dict(found.metrics), **found.more, **written}  # fmt: skip
 
-    def _illustrate(self, found: Measured, data: Sequence[str | Path]) -> dict[str, Any]:
-        """The pictures of an evaluation, written into the run folder, and where they are."""
-        if not found.pictures:
+    def _illustrate(self, pictures: Mapping[str, bytes], data: Sequence[str | Path]) -> dict[str, Any]:
+        """Write the pictures of an evaluation into the run folder, and say where they are."""
+        if not pictures:
             return {}
         stem = f"{EVALUATION}{Path(data[0]).absolute().name.split('.')[0]}/" if data else ""
         try:
             make_folder(inside(self.folder, stem) if stem else self.folder)
-            for name, picture in found.pictures.items():
+            for name, picture in pictures.items():
                 write_file(self.folder / f"{stem}{name}", picture)
         except StorageError as error:
             return {"pictures_not_written": str(error)}
-        self._loaded.folder.seal_anew({f"{stem}{name}": FileSeal.of(one) for name, one in found.pictures.items()})
-        return {"pictures": [str(self.folder / f"{stem}{name}") for name in found.pictures]}
+        self._loaded.folder.seal_anew({f"{stem}{name}": FileSeal.of(one) for name, one in pictures.items()})
+        return {"pictures": [str(self.folder / f"{stem}{name}") for name in pictures]}
 
     def predict_file(self, path: str | Path, **settings: Any) -> tuple[str, list[dict[str, Any]]] | None:
         """A document with its texts replaced by predictions, and these; None where the task knows no documents."""

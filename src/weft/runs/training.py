@@ -175,7 +175,7 @@ def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> R
     name = shown(Path(folder.path.absolute().name))
     curve = loss_curve(folder.metrics(progress), unit=card.task.unit, title=name)
     readme = model_card(name, result, summary=ending.summary, use=ending.use, facts=ending.facts)
-    files: dict[str, str | bytes] = {**ending.measured.pictures, "README.md": readme, "loss.png": curve}
+    files: dict[str, str | bytes] = {**ending.measured.pictures(), "README.md": readme, "loss.png": curve}
     base = run.config["from"] if run.config["training"].get("lora") else None
     folder.finish(outcome.weights, {**run.config, "result": result}, files, base=base)
     return Run(loaded(folder, folder.config(), outcome.model))

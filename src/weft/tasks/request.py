@@ -179,7 +179,7 @@ class Measured:
     examples: int
     metrics: Mapping[str, float]
     more: Mapping[str, Any] = field(default_factory=dict)
-    pictures: Mapping[str, bytes] = field(default_factory=dict)  # by file name
+    pictures: Callable[[], Mapping[str, bytes]] = dict  # draws them, by file name: many measures are never looked at
     tally: Tally | None = None  # the measure by which the run is set beside plain methods
     baselines: tuple[Baseline, ...] = ()  # plain methods that were measured along with it
     rows: Sequence[Any] | None = None  # the held-out rows that were measured, where some were left out

@@ -149,8 +149,8 @@ class ClassifyImages(LabelTask[PictureData, SeenPictures, PictureLabelTraining])
         codec.encode(true)  # refuses unknown labels before anything is computed
         values = pictures.values_of(run, frames, pictures.classifier_of(run), progress)
         found = labelling.measured(codec, values, true, held_out.names, called="picture")
-        sheet = pictures.mistakes(frames, labelling.surest_mistakes(codec, values, true, MISTAKES))
-        return replace(found, pictures={**found.pictures, **sheet})
+        wrong = labelling.surest_mistakes(codec, values, true, MISTAKES)
+        return replace(found, pictures=lambda: {**found.pictures(), **pictures.mistakes(frames, wrong)})
 
     def labels(self, rows: Album) -> Sequence[str]:
         return rows.labels or ()

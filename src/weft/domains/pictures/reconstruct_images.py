@@ -124,6 +124,7 @@ def answers(
     return found
 
 
+@torch.inference_mode()
 def sheet(model: Autoencoder, picture: Picture) -> bytes:
     """Some pictures, what was shown of them, and what was made of that."""
     filled, seen = fill(model, picture, 0.75)
@@ -245,13 +246,13 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
                     plain += [one for one in squared_errors(picture, mean, shown) if one is not None]
         metrics = {f"rmse_{100 * share:.0f}_hidden": (sum(s) / max(1, len(s))) ** 0.5 for share, s in errors.items()}
         _, first = next(pictures.in_batches(run, frames, at_once=SHOWN))
-        drawn = {"reconstructions.png": sheet(model, first)}
         name = list(metrics)[-1]
         own, plainly = (
             Tally(name, np.stack([s, np.ones(len(s))], 1), root, lower=True) for s in (errors[SHARES[-1]], plain)
         )
         beside = (Baseline("mean", "the mean of the visible pixels", plainly),) if plain else ()
-        return Measured(len(held_out), {"loss": total / max(1, seen), **metrics}, {}, drawn, own, beside)
+        found = {"loss": total / max(1, seen), **metrics}
+        return Measured(len(held_out), found, {}, lambda: {"reconstructions.png": sheet(model, first)}, own, beside)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, inputs, how)

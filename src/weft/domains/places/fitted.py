@@ -268,8 +268,12 @@ def measured(run: Loaded, held_out: PlaceRows, known: PlaceRows | None, progress
         plain = baselines(codec, label, known, held_out.take(some))
         found = replace(found, tally=_tally(label, _answers(label, values[some]), held_out.take(some)), baselines=plain)
     beside = {f"{one.name}_{one.tally.measure}": one.tally.value for one in plain}
-    picture = {"field.png": png_of(_usual_picture(codec, label, run.stream))} if len(codec.axes) > 1 else {}
-    return replace(found, metrics={**found.metrics, **beside}, pictures={**found.pictures, **picture})
+
+    def pictures() -> dict[str, bytes]:
+        field = {"field.png": png_of(_usual_picture(codec, label, run.stream))} if len(codec.axes) > 1 else {}
+        return {**found.pictures(), **field}
+
+    return replace(found, metrics={**found.metrics, **beside}, pictures=pictures)
 
 
 def _usual_picture(codec: PlaceCodec, label: LabelCodec, model: Stream) -> np.ndarray:

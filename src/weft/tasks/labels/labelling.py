@@ -202,10 +202,11 @@ def measured(
     counts = confusion_counts(shares.argmax(1), truth, codec.outputs)
     if codec.outputs <= MOST_CONFUSED:
         more = {**more, "confusion": {"classes": list(codec.names), "counts": counts.tolist()}}
-    pictures = {
-        "confusion.png": confusion(counts, codec.names),
-        "calibration.png": calibration(reliability(shares, truth)),
-    }
+
+    def pictures() -> dict[str, bytes]:
+        bins = reliability(shares, truth)
+        return {"confusion.png": confusion(counts, codec.names), "calibration.png": calibration(bins)}
+
     tally = Tally.shares("accuracy", shares.argmax(1) == truth)
     return Measured(len(labels), metrics, {**more, "mistakes": mistakes}, pictures, tally)
 

@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def measured_model(
     metrics = {name: own[name] for name in ("rmse", "acc", "crps", "spread_skill")} | known.metrics(first)
     if filled.leads:
         metrics["fill_rmse"] = filled.of(FILLED, known.scale)["rmse"]
-    pictures = _pictures(predictor, stretch, model, known)
+    pictures = partial(_pictures, predictor, stretch, model, known)
     tables, (tally, plain) = _tables(model, filled, known, stretch), _beside(model, known, first)
     return Measured(len(known.launches), metrics, tables, pictures, tally, plain)
 
