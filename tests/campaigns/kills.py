@@ -22,7 +22,7 @@ from campaigns.tally import Tally
 from weft.errors import WeftError
 from weft.training.leftovers import STALE
 
-SETTINGS: dict[str, Any] = {**trials.TINY, **trials.TRIALS["language-model"].settings, "steps": 8,
+SETTINGS: dict[str, Any] = {**trials.TINY, "baselines": False, **trials.TRIALS["language-model"].settings, "steps": 8,
                             "checkpoint_every": 2, "dropout": 0.1, "quiet": True}  # fmt: skip
 SAVE, ELSEWHERE = "inside a save of a checkpoint", "elsewhere in a run"
 

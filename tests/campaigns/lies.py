@@ -38,7 +38,14 @@ def workbook(folder: Path, changed: dict[str, bytes], packing: str = "deflate", 
     book.save(made)
     path = folder / "book.xlsx"
     with zipfile.ZipFile(made) as old, zipfile.ZipFile(path, "w", PACKINGS[packing]) as new:
-        parts = {name: old.read(name) for name in old.namelist()} | changed
+        parts = {name: old.read(name) for name in old.namelist()}
+        if TEXTS in changed:  # which the cells then name
+            rows = (f'<row><c t="s"><v>0</v></c><c t="s"><v>{n % 2}</v></c></row>' for n in range(40))
+            parts["xl/worksheets/sheet1.xml"] = sheet("".join(rows))
+            parts["[Content_Types].xml"] = parts["[Content_Types].xml"].replace(
+                b"</Types>", TEXTS_DECLARED + b"</Types>"
+            )
+        parts |= changed
         for name, content in parts.items():
             with new.open(name, "w", force_zip64=True) as file:
                 head, _, tail = content.partition(b"REPEATED")
@@ -50,7 +57,12 @@ def workbook(folder: Path, changed: dict[str, bytes], packing: str = "deflate", 
     return [path]
 
 
-FILLINGS = {"xl/worksheets/sheet1.xml": ROW, "xl/sharedStrings.xml": b"<si><t>a</t></si>"}  # what is repeated in a part
+TEXTS = "xl/sharedStrings.xml"
+TEXTS_DECLARED = (
+    b'<Override PartName="/xl/sharedStrings.xml" '
+    b'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"/>'
+)
+FILLINGS = {"xl/worksheets/sheet1.xml": ROW, TEXTS: b"<si><t>a</t></si>"}  # what is repeated in a part
 
 
 def sheet(rows: str) -> bytes:
@@ -60,7 +72,7 @@ def sheet(rows: str) -> bytes:
 def workbooks() -> Iterator[Lie]:
     wrapped = {
         "xl/worksheets/sheet1.xml": sheet("REPEATED"),
-        "xl/sharedStrings.xml": f"<sst {MAIN}>REPEATED</sst>".encode(),
+        TEXTS: f"<sst {MAIN}>REPEATED</sst>".encode(),
         "xl/styles.xml": f"<styleSheet {MAIN}>REPEATED</styleSheet>".encode(),
         "xl/workbook.xml": f"<workbook {MAIN}>REPEATED</workbook>".encode(),
         "[Content_Types].xml": b"<Types>REPEATED</Types>",
@@ -76,7 +88,7 @@ def workbooks() -> Iterator[Lie]:
     wide = "".join(f'<row r="{n}"><c r="XFD{n}"><v>1</v></c></row>' for n in range(1, 12_000))
     yield partial(workbook, changed={"xl/worksheets/sheet1.xml": sheet(wide)})
     laughs = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
-    for name in ("xl/worksheets/sheet1.xml", "xl/workbook.xml"):
+    for name in ("xl/worksheets/sheet1.xml", TEXTS, "xl/workbook.xml"):
         doctype = f'<!DOCTYPE x [<!ENTITY e0 "ha">{laughs}]>'.encode()
         yield partial(workbook, changed={name: doctype + wrapped[name].replace(b"REPEATED", b"<t>&e9;</t>")})
         yield partial(workbook, changed={name: b"<a>" * 200_000})
@@ -104,7 +116,9 @@ def parquets() -> Iterator[Lie]:
     kinds += [{"source": "a", "target": "b"}, {"text": "a"}, {"text": "a", "label": 0.5}]
     for columns, packing in itertools.product(kinds, ("none", "snappy", "zstd")):
         yield partial(parquet, columns=columns, rows=30_000_000, packing=packing)
-    for size, rows in ((10**6, 10_000), (2**24, 2000), (2**26, 10)):
+    for packing in ("snappy", "zstd"):  # as they are, such lists fill 34 MB and hold what they claim
+        yield partial(parquet, columns={"text": "a", "label": 0.5, "more": [1, 2, 3]}, rows=30_000_000, packing=packing)
+    for size, rows in ((10**6, 10_000), (2**24, 200), (2**26, 10)):
         yield partial(parquet, columns={"text": "a" * size, "label": "b"}, rows=rows, packing="zstd")
 
 

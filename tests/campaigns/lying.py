@@ -19,7 +19,7 @@ SECONDS, MEMORY = 30.0, 2 * 2**30
 
 def train(files: list[Path], out: Path, **settings: int) -> None:
     """What a user does with files."""
-    weft.train(list(map(str, files)), out=out, steps=1, quiet=True, **settings)
+    weft.train(list(map(str, files)), out=out, steps=1, quiet=True, baselines=False, **settings)
 
 
 def lying(place: Path, kinds: Collection[str] = tuple(EVERY), most: int | None = None) -> Tally:

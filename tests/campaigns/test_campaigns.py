@@ -29,8 +29,8 @@ SAMPLED = ("finished classify-text", "finished classify-images", "finished langu
 
 
 def test_a_sample_of_mutants_works_or_is_refused_by_name(tmp_path: Path) -> None:
-    found = mutants([one for one in fixtures() if one.name in SAMPLED], 100, tmp_path, measured=0.0)
-    assert found.total == 100 and found.problems == []
+    found = mutants([one for one in fixtures() if one.name in SAMPLED], 30, tmp_path, measured=0.0)
+    assert found.total == 30 and found.problems == []
 
 
 def test_a_sample_of_hostile_folders_runs_no_code(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ def test_a_door_that_follows_links_is_noticed(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_sample_of_outputs_costs_no_input_and_no_run(tmp_path: Path) -> None:
-    found = outputs(tmp_path, every=13)
-    assert found.total >= 9 and found.problems == []
+    found = outputs(tmp_path, every=31)
+    assert found.total >= 4 and found.problems == []
 
 
 def test_an_output_that_costs_an_input_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
