@@ -142,7 +142,7 @@ def test_tasks_doctor_and_demo_as_json(weft: Weft) -> None:
 def test_pairs_are_translated_measured_and_looked_at(weft: Weft) -> None:
     rows = [(f"the {a} {n} is {b} .", f"le {n} {a} est {b} .") for a in "abcd" for n in "efgh" for b in "klmn"]
     (weft.folder / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows))
-    tiny = ["--set", "dim=16", "--set", "depth=1", "--set", "heads=2", "--set", "vocab=300"]
+    tiny = ["--set", "dim=16", "--set", "depth=1", "--set", "heads=2", "--set", "vocab=300", "--set", "baselines=false"]
     report = weft("train", "pairs.tsv", "--steps", "3", "--out", "run", *tiny, "--json").json
     assert report["task"] == "translate" and {"bleu", "chrf", "exact", "loss"} <= set(report["metrics"])
     found = weft("predict", "run", "the a e is k .", "--set", "best=2", "--set", "beam=3", "--json").json["predictions"]

@@ -10,9 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib
 import pytest
 from helpers import processes
 from helpers.commands import TINY, WEFT, Done, Weft, lines, text
+from helpers.drawings import size
 from helpers.seals import unsealed
 
 from weft import native
@@ -429,13 +431,15 @@ def test_the_real_command_needs_no_network_and_no_home(weft: Weft) -> None:
         kept = temporary / f"weft-{os.getuid()}" / "weft" / "native"
         kept.mkdir(parents=True)
         kept.parent.parent.chmod(0o700)
-        shutil.copy(built.path, kept / f"kernels-{built.sources}.so")
+        shutil.copy(built.path, kept / built.path.name)
+    code = f"import matplotlib; matplotlib.get_cachedir = lambda: {matplotlib.get_cachedir()!r}\n" + code  # nor fonts
     done = command("train", "book.txt", *BRIEF, "--set", "tensorboard=true", "--out", "run", "--json", cwd=weft.folder,
                    start=(sys.executable, "-c", code), HOME=None, LC_ALL="C", LANG="C", TZ="Pacific/Kiritimati",
                    MPLCONFIGDIR=None, XDG_CONFIG_HOME=None, XDG_CACHE_HOME=None, WEFT_CACHE=None,
                    TMPDIR=str(temporary))  # fmt: skip
     assert done.code == 0 and done.json["steps"] == 2, done.err
-    assert not (weft.folder / "~").exists()
+    assert built is None or [path.name for path in kept.iterdir()] == [built.path.name]
+    assert not (weft.folder / "~").exists() and size((weft.folder / "run" / "loss.png").read_bytes())[0] > 100
     for path in (weft.folder / "run", *(weft.folder / "run").rglob("*")):
         assert not path.stat().st_mode & stat.S_IWOTH, f"{path} may be changed by everyone"
 

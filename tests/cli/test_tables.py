@@ -18,7 +18,8 @@ from weft.files.table_writing import LONGEST_CELL, TableWriter
 from weft.runs.start import Asked
 from weft.training.schedule import Budget
 
-TINY = ["--steps", "4", "--set", "dim=8", "--set", "depth=1", "--set", "heads=1", "--set", "tokenizer=characters"]
+TINY = ["--steps", "4", "--set", "dim=8", "--set", "depth=1", "--set", "heads=1", "--set", "tokenizer=characters",
+        "--set", "baselines=false"]  # fmt: skip
 NAMES = ["id", "text", "label", "note"]
 ROWS = [
     ["007", 'the cat\nnumber 3, "big"', "good", "x"],

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from helpers.commands import Weft
 
-TINY = ["--steps", "4", "--set", "dim=16", "--set", "depth=1", "--set", "heads=2"]
+TINY = ["--steps", "4", "--set", "dim=16", "--set", "depth=1", "--set", "heads=2", "--set", "baselines=false"]
 
 
 def labelled(folder: Path) -> None:

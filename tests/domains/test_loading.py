@@ -1,13 +1,8 @@
 """A task makes its codecs and settings known when it is imported, in a process that has imported nothing else."""
 
-import json
-import os
-import sys
-from pathlib import Path
+import pytest
+from helpers import fresh
 
-from helpers import processes
-
-import weft
 from weft.domains.registry import CARDS
 
 LABELS = {"ClassCodec", "NumberCodec", "SeveralCodec"}
@@ -29,36 +24,22 @@ CODECS = {
     "graph": {"GraphCodec", *LABELS},
     "sets": {"GraphCodec", *LABELS},
 }
-CODE = """if True:
-    import json, os, sys
-    import torch
-    for config in json.loads(sys.argv[1]):
-        if not os.fork():
-            import weft.config
-            from weft.domains.registry import task_of
-            task_of(config, "config.json")
-            training = task_of(config, "").training.__name__ if config.get("task") else ""
-            known = weft.config._parts
-            print(json.dumps([config.get("task"), training in known, list(known)]), flush=True)
-            os._exit(0)
-        os.wait()
-"""
 
 
-def known_after(*configs: dict[str, object]) -> dict[str, tuple[bool, set[str]]]:
-    """For the config of each run, imported in a fresh process: whether its settings are known, and all known names."""
-    command = [sys.executable, "-c", CODE, json.dumps(configs)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(weft.__file__).parents[1])}
-    done = processes.run(command, capture_output=True, text=True, check=True, env=environment)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    return {task: (settings, set(names)) for task, settings, names in found}
+def known_after(process: fresh.Fresh, config: dict[str, object]) -> tuple[bool, set[str]]:
+    """For the config of a run, whose task is imported in a fresh process: whether its settings are known; all names."""
+    settings, names = process.call("helpers.opened.known_after", config)
+    return settings, set(names)
 
 
-def test_every_task_brings_its_own_codecs_and_settings() -> None:
-    found = known_after(*({"task": name} for name in CARDS))
-    assert list(found) == list(CARDS) == sorted(CODECS, key=list(CARDS).index)
-    for name, (settings, parts) in found.items():
-        assert settings and CODECS[name] <= parts, name
+def test_every_task_has_its_codecs_named_here() -> None:
+    assert list(CARDS) == list(CODECS)
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_a_task_brings_its_own_codecs_and_settings(process: fresh.Fresh, name: str) -> None:
+    settings, parts = known_after(process, {"task": name})
+    assert settings and CODECS[name] <= parts
 
 
 def test_the_parts_of_a_task_are_made_of_what_it_brings() -> None:
@@ -68,14 +49,16 @@ def test_the_parts_of_a_task_are_made_of_what_it_brings() -> None:
         assert own <= CODECS[name], name
 
 
-def test_a_run_without_a_task_that_has_codecs_knows_them_and_one_without_codecs_imports_no_task() -> None:
-    ((_, parts),) = known_after({"codecs": {"text": {"type": "TextCodec"}}}).values()
+def test_a_run_without_a_task_that_has_codecs_knows_them_and_one_without_codecs_imports_no_task(
+    process: fresh.Fresh,
+) -> None:
+    _, parts = known_after(process, {"codecs": {"text": {"type": "TextCodec"}}})
     assert set().union(*CODECS.values()) <= parts
-    ((_, parts),) = known_after({"codecs": {}}).values()
+    _, parts = known_after(process, {"codecs": {}})
     assert "TextCodec" not in parts
 
 
-def test_a_run_with_a_codec_of_another_task_knows_it() -> None:
+def test_a_run_with_a_codec_of_another_task_knows_it(process: fresh.Fresh) -> None:
     """As one of a model of pictures that was imported with a tokenizer."""
-    ((settings, parts),) = known_after({"task": "forecast", "codecs": {"word": {"type": "WordCodec"}}}).values()
+    settings, parts = known_after(process, {"task": "forecast", "codecs": {"word": {"type": "WordCodec"}}})
     assert settings and {"FieldCodec", "WordCodec"} <= parts

@@ -208,8 +208,10 @@ def text(characters: int = 4000) -> str:
 
 
 TINY = ("--set", "dim=16", "--set", "depth=2", "--set", "heads=2", "--set", "context=16", "--set", "batch=4",
-        "--set", "precision=fp32")  # fmt: skip
-TINY_SETTINGS = {"dim": 16, "depth": 2, "heads": 2, "context": 16, "batch": 4, "precision": "fp32"}
+        "--set", "precision=fp32", "--set", "baselines=false")  # fmt: skip
+TINY_SETTINGS = {
+    "dim": 16, "depth": 2, "heads": 2, "context": 16, "batch": 4, "precision": "fp32", "baselines": False,
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ from typing import Any
 
 from helpers import processes
 
-LIBRARIES = ("torch", "numpy", "einops", "jaxtyping", "safetensors", "safetensors.torch", "safetensors.numpy",
-             "tokenizers", "PIL.Image", "matplotlib.figure", "regex", "xarray", "scipy.io", "sacrebleu")  # fmt: skip
+LIBRARIES = ("torch", "torch._dynamo", "numpy", "einops", "jaxtyping", "safetensors", "safetensors.torch",
+             "safetensors.numpy", "tokenizers", "PIL.Image", "matplotlib.figure", "regex", "xarray", "scipy.io",
+             "sacrebleu", "sklearn.ensemble", "sklearn.feature_extraction.text", "sklearn.linear_model")  # fmt: skip
 
 
 class Fresh:

@@ -20,7 +20,7 @@ def answered(folder: str, name: str) -> dict[str, Any]:
 
     kept, run = KEPT[name], weft.load(folder)
     answers = plain(run.predict(kept.input, **kept.predict))
-    return {"answers": answers, "metrics": plain(run.evaluate(kept.data)["metrics"])}
+    return {"answers": answers, "metrics": plain(run.evaluate(kept.data, baselines=False)["metrics"])}
 
 
 def resumed(folder: str, name: str) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def started(out: str, name: str, begins: dict[str, str]) -> list[str]:
 
     linked = LINKED[name]
     data = [str(DATA / file) for file in linked.files]
-    how = {**linked.settings, **begins, "steps": STEPS, "evaluate_every": 100, "precision": "fp32"}
+    how = {**linked.settings, **begins, "steps": STEPS, "evaluate_every": 100, "precision": "fp32", "baselines": False}
     weft.train(data, task=linked.task, out=out, quiet=True, **how)
     config = json.loads((Path(out) / "config.json").read_text(encoding="utf-8"))
     return sorted(f"{word}: {one['task']}" for word, one in config["began_with"].items())
@@ -86,6 +86,16 @@ def imported(source: str, out: str) -> dict[str, Any]:
     codecs = {end: codec["type"] for end, codec in config["codecs"].items()}
     objective = config["objective"]
     return {"task": config["task"], "codecs": codecs, "objective": None if objective is None else objective["type"]}
+
+
+def known_after(config: dict[str, Any]) -> tuple[bool, list[str]]:
+    """Whether the settings of a run's task are known once its config.json is read, and the names of all known parts."""
+    import weft.config
+    from weft.domains.registry import task_of
+
+    task = task_of(config, "config.json")
+    known = list(weft.config._parts)
+    return task is not None and task.training.__name__ in known, known
 
 
 def with_pixels(given: Any) -> Any:

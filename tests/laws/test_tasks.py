@@ -49,7 +49,8 @@ def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """The run that the laws are about; made once for each task."""
     trial, folder = EVERY[request.param], tmp_path_factory.mktemp(request.param)
     data = own_copy(trial, folder)
-    return Trained(request.param, trial, train(request.param, data, out=folder / "run", **trial.drawn), data)
+    run = train(request.param, data, out=folder / "run", baselines=True, **trial.drawn)
+    return Trained(request.param, trial, run, data)
 
 
 @pytest.fixture(autouse=True)
@@ -134,7 +135,7 @@ def test_stopped_and_resumed_is_never_stopped(
 def test_a_run_goes_on_from_another_of_its_task(trained: Trained, tmp_path: Path) -> None:
     task = trained.name if trained.trial.named else None
     origin = trained.run.folder
-    more: dict[str, Any] = {"steps": 1, "precision": "fp32", "quiet": True}
+    more: dict[str, Any] = {"steps": 1, "precision": "fp32", "quiet": True, "baselines": False}
     run = weft.train(trained.data, task=task, from_=origin, out=tmp_path / "next", **more)
     assert run.config["from"] == str(origin.absolute()) and run.report["task"] == trained.name
     assert {n: t.shape for n, t in run.model.state_dict().items()} == {
@@ -148,7 +149,7 @@ def test_a_run_goes_on_from_another_of_its_task(trained: Trained, tmp_path: Path
 def test_a_loaded_run_gives_the_same_answers(trained: Trained) -> None:
     loaded = weft.load(trained.run.folder)
     assert plain(loaded.predict(trained.trial.input)) == plain(trained.run.predict(trained.trial.input))
-    assert loaded.evaluate() == trained.run.evaluate()
+    assert loaded.evaluate(baselines=False) == trained.run.evaluate(baselines=False)
     assert loaded.report == trained.run.report
 
 
@@ -162,7 +163,7 @@ def test_each_input_gets_an_answer_of_the_promised_form(trained: Trained) -> Non
 
 
 def test_the_held_out_part_is_measured_as_at_the_end_of_training(trained: Trained) -> None:
-    found = trained.run.evaluate()
+    found = trained.run.evaluate(baselines=False)
     assert set(found) >= {"run", "task", "data", "examples", "metrics"} and found["task"] == trained.name
     assert found["metrics"] == pytest.approx(trained.run.report["metrics"], rel=1e-4, abs=1e-4)
     json.dumps(found)
@@ -190,7 +191,7 @@ def test_every_report_has_plain_methods_on_the_same_examples(
 
 
 def test_weights_in_eight_bits_measure_nearly_the_same_and_answer(trained: Trained) -> None:
-    exact, rounded = trained.run.evaluate(), trained.run.evaluate(precision="int8")
+    exact, rounded = (trained.run.evaluate(baselines=False, **how) for how in ({}, {"precision": "int8"}))
     assert rounded["examples"] == exact["examples"] and set(rounded["metrics"]) == set(exact["metrics"])
     if "loss" in exact["metrics"]:
         assert abs(rounded["metrics"]["loss"] - exact["metrics"]["loss"]) < 0.05
@@ -203,7 +204,7 @@ def test_weights_in_eight_bits_measure_nearly_the_same_and_answer(trained: Train
 
 
 def test_named_data_is_measured(trained: Trained) -> None:
-    own, all_of_it = trained.run.evaluate(), trained.run.evaluate(trained.data)
+    own, all_of_it = trained.run.evaluate(baselines=False), trained.run.evaluate(trained.data)
     assert all_of_it["metrics"].keys() == own["metrics"].keys() and all_of_it["examples"] >= own["examples"]
     assert all(math.isfinite(value) for value in all_of_it["metrics"].values())
 
@@ -316,7 +317,7 @@ def test_changed_data_is_noticed(trained: Trained) -> None:
                 trained.run.evaluate()
         finally:
             undo()
-    assert trained.run.evaluate()["examples"] > 0
+    assert trained.run.evaluate(baselines=False)["examples"] > 0
 
 
 def test_a_run_whose_data_changed_is_not_resumed(

@@ -97,7 +97,9 @@ def test_a_classifier_keeps_its_labels_and_is_fine_tuned(tmp_path: Path) -> None
     (tmp_path / "data.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
     for more in ({}, {"freeze": True}, {"lora": 2}):
         out = tmp_path / f"tuned-{'-'.join(more) or 'all'}"
-        tuned = weft.train(tmp_path / "data.tsv", from_=tmp_path / "run", out=out, steps=3, quiet=True, **more)
+        tuned = weft.train(
+            tmp_path / "data.tsv", from_=tmp_path / "run", out=out, steps=3, quiet=True, baselines=False, **more
+        )
         assert tuned.config["training"]["optimizer"] == "adamw" and tuned.config["codecs"]["label"]["names"] == [
             "bad",
             "good",
@@ -120,7 +122,15 @@ def test_a_run_of_our_own_is_read_there_with_its_marks(tmp_path: Path) -> None:
     rows = [f"the {'cat' if i % 2 else 'dog'} number {i}\t{'good' if i % 2 else 'bad'}" for i in range(60)]
     (tmp_path / "data.tsv").write_text("text\tlabel\n" + "\n".join(rows) + "\n")
     run = weft.train(
-        tmp_path / "data.tsv", model="bert", out=tmp_path / "run", steps=3, quiet=True, dim=32, depth=1, heads=2
+        tmp_path / "data.tsv",
+        model="bert",
+        out=tmp_path / "run",
+        steps=3,
+        quiet=True,
+        dim=32,
+        depth=1,
+        heads=2,
+        baselines=False,
     )
     assert run.export(tmp_path / "hf")["difference"] < 1e-4
     transformers = library()

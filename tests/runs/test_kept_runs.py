@@ -5,7 +5,6 @@ how the runs were made.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +32,6 @@ from weft.domains.registry import CARDS
 from weft.tasks.codec import Codec
 
 KNOWN, KNOWN_LINKED = expected(), expected(EXPECTED_LINKED)
-
-
-@pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[fresh.Fresh]:
-    """What forks a process for each call."""
-    made = fresh.Fresh(tmp_path_factory.mktemp("home"))
-    yield made
-    made.close()
 
 
 def alike(found: Any, known: Any) -> bool:

@@ -29,7 +29,7 @@ from weft.training.work import build
 
 SCENES = scenes(16, 0).train
 BRIEF: dict[str, Any] = {"steps": 2, "evaluate_every": 100, "quiet": True}
-TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8}
+TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "baselines": False}
 RECURRENT = ("show-attend-tell", "cnn-lstm")
 
 

@@ -72,7 +72,8 @@ def test_a_short_run_fits_plain_methods_on_fewer_rows() -> None:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> weft.Run:
-    return train("classify-text", EVERY["classify-text"].data, out=tmp_path_factory.mktemp("plain") / "run")
+    data, out = EVERY["classify-text"].data, tmp_path_factory.mktemp("plain") / "run"
+    return train("classify-text", data, out=out, baselines=True)
 
 
 def test_a_screen_and_a_card_say_which_won(run: weft.Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -237,7 +237,7 @@ def test_a_scene_is_asked_its_first_question_whose_words_have_boxes(run: weft.Ru
 
 
 def test_an_encoder_of_pictures_goes_on_with_questions(tmp_path: Path) -> None:
-    more: dict[str, Any] = {**TINY, "batch": 4, "patch": 4, "quiet": True}
+    more: dict[str, Any] = {**TINY, "baselines": False, "batch": 4, "patch": 4, "quiet": True}
     first = weft.train(DATA / "sides.npz", out=tmp_path / "classes", model="vit", **more)
     few: dict[str, Any] = {"steps": 1, "tokenizer": "characters", "batch": 4, "precision": "fp32", "quiet": True}
     run = weft.train(FILES, from_=first.folder, out=tmp_path / "answers", model="transformer", lr=1e-30, **few)

@@ -33,7 +33,7 @@ from weft.runs.verifying import verify_run
 from weft.training.progress import Progress
 
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 1, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
-                        "evaluate_every": 100, "quiet": True}  # fmt: skip
+                        "evaluate_every": 100, "quiet": True, "baselines": False}  # fmt: skip
 OF_ANOTHER: dict[str, Any] = dict.fromkeys(("preset", "dim", "depth", "heads"))  # the model is that of a run
 SCENES = scenes(24, 0).train
 

@@ -20,7 +20,7 @@ from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS
 from weft.models.zoo.vision import Sight, VisionSize, small_net
 
 TINY: dict[str, Any] = {"preset": "mini", "dim": 16, "depth": 2, "heads": 2, "batch": 8, "vocab": 300, "steps": 4,
-                        "evaluate_every": 2, "quiet": True}  # fmt: skip
+                        "evaluate_every": 2, "quiet": True, "baselines": False}  # fmt: skip
 SCENES = scenes(24, 0).train
 
 

@@ -22,7 +22,7 @@ from weft.runs.run import open_run
 from weft.runs.soup import soup
 from weft.runs.verifying import verify_run
 
-TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "quiet": True, "steps": 6, "rows": 8}
+TINY: dict[str, Any] = {"dim": 16, "depth": 1, "heads": 2, "quiet": True, "steps": 6, "rows": 8, "baselines": False}
 GOOD, BAD = ("lovely", "great", "fine", "splendid"), ("awful", "bad", "poor", "dreadful")
 
 

@@ -19,7 +19,7 @@ from weft.errors import ConfigError, DataError, Interrupted
 TREES = DATA / "trees.mrg"
 TINY: dict[str, Any] = {
     "dim": 8, "depth": 1, "heads": 1, "steps": 3, "tokens": 128, "precision": "fp32", "tokenizer": "characters",
-    "quiet": True,
+    "baselines": False, "quiet": True,
 }  # fmt: skip
 SENTENCES = ["The dog sees a house .", "She", "of of of of of of , of of of"]
 
