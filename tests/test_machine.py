@@ -106,5 +106,11 @@ def test_memory_is_what_a_process_may_use(tmp_path: Path, monkeypatch: pytest.Mo
     limits.write_text("1000000\n")
     assert machine.memory_within(limits) == 1e6 < whole
     resource = pytest.importorskip("resource")
-    monkeypatch.setattr(resource, "getrlimit", lambda which: (5000, 5000))
-    assert machine.memory_within(limits) == 5000
+    monkeypatch.setattr(machine, "_addresses_in_use", lambda: 3000.0)
+    for most, left in ((5000, 2000), (1000, 0)):
+        monkeypatch.setattr(resource, "getrlimit", lambda which, most=most: (most, most))
+        assert machine.memory_within(limits) == left
+
+
+def test_addresses_in_use_are_those_of_this_process():
+    assert machine._addresses_in_use() > 2**20 or not Path("/proc/self/statm").exists()

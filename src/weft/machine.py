@@ -80,7 +80,7 @@ def memory() -> float:
 
 
 def memory_within(limits: Path) -> float:
-    """Bytes of memory that a process may use: the machine's, or less where a container or `ulimit -v` says so."""
+    """Bytes of memory that a process may use: the machine's, or what a container or `ulimit -v` leaves of it."""
     found = [float("inf")]
     with contextlib.suppress(AttributeError, ValueError, OSError):
         found.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
@@ -90,5 +90,12 @@ def memory_within(limits: Path) -> float:
         import resource
 
         asked = resource.getrlimit(resource.RLIMIT_AS)[0]
-        found += [] if asked == resource.RLIM_INFINITY else [float(asked)]
+        found += [] if asked == resource.RLIM_INFINITY else [max(0.0, float(asked) - _addresses_in_use())]
     return min(found)
+
+
+def _addresses_in_use() -> float:
+    """Bytes of addresses that this process has, which `ulimit -v` counts; 0 where the system does not tell."""
+    with contextlib.suppress(OSError, ValueError):
+        return float(os.sysconf("SC_PAGE_SIZE") * int(Path("/proc/self/statm").read_text().split()[0]))
+    return 0.0

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
+from weft import machine
 from weft.errors import WeftError
 
 SECONDS = 60  # of computing after which a child is taken to hang
@@ -85,6 +86,7 @@ def _use(use: Callable[[], Any], writing: int, memory: int) -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     limit = pages * resource.getpagesize() + memory
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    machine.memory.cache_clear()
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(quiet, stream)

@@ -58,6 +58,15 @@ def test_infinite_values_are_refused_with_their_place(tmp_path: Path) -> None:
     assert "beyond float32" in refused(written(tmp_path / "b.nc", dataset(planted((3, 5, 1), value=1e300, dtype="f8"))))
 
 
+def test_values_and_fields_that_are_too_large_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "a.nc", dataset(planted((3, 5, 1), value=3e35)))
+    assert "values of t2m reach from" in refused(path) and "expected them within 1e+30" in refused(path)
+    monkeypatch.setattr("weft.domains.fields.reading.scanned.memory", lambda: 1e4)
+    assert "48 values at each time need about" in refused(
+        written(tmp_path / "b.nc", dataset(planted((3, 5, 1), value=1.0)))
+    )
+
+
 def test_a_variable_without_values_is_left_out_and_empty_times_are_listed(tmp_path: Path) -> None:
     data = dataset(planted((2,), (7,)))  # type: ignore[arg-type]
     data["empty"] = (("time", "lat", "lon"), np.full((12, 6, 8), np.nan, np.float32), {"units": "1"})

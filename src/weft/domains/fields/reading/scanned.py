@@ -14,8 +14,11 @@ from weft.domains.fields.reading.probe import look_apart
 from weft.domains.fields.reading.scan import Count, Scan, ScanFinding, scan
 from weft.errors import DataError, listed
 from weft.files.decoding import shown
+from weft.machine import memory
 
 SAMPLED = 8  # times whose values go into a fingerprint
+LARGEST = 1e30  # of all values: spreads and errors are computed in float32
+CELL_BYTES = 1_300  # of a climatology, for each value of a field: sums for 73 parts of the year and for 6 lags
 
 
 def open_fields(
@@ -38,6 +41,7 @@ def open_fields(
     where = listed([shown(path) for path in fields.paths])
     _refuse_infinite(fields, found, where)
     _count_fillers(fields, found)
+    _refuse_huge(fields, found, where)
     _leave_out_empty(fields, found, where)
     fields.notes = (*fields.notes, *_notes(fields, found))
     return fields
@@ -70,6 +74,23 @@ def _refuse_infinite(fields: OpenedFields, found: Scan, where: str) -> None:
             first = place(fields, one.infinite_place)
             problem = f"{one.infinite:,} values of {name} are infinite or beyond float32, the first {first}"
             raise DataError(problem, where=where, fix="declare them as missing (_FillValue), or repair them")
+
+
+def _refuse_huge(fields: OpenedFields, found: Scan, where: str) -> None:
+    """Refuse values whose squares are no numbers, and fields that would not fit into memory."""
+    for name, one in found.layers.items():
+        if max(-one.low, one.high) > LARGEST:
+            problem = f"values of {name} reach from {one.low:.3g} to {one.high:.3g}; expected them within {LARGEST:g}"
+            raise DataError(
+                problem, where=where, fix="declare those that are missing (_FillValue), or use another unit"
+            )
+    cells = len(fields.layers) * int(np.prod(fields.grid.shape))
+    if cells * CELL_BYTES > (room := memory()):
+        needed, room = f"{cells * CELL_BYTES / 1e9:,.1f} GB", room / 1e9
+        problem = (
+            f"{cells:,} values at each time need about {needed} to be learned from; this process has {room:,.1f} GB"
+        )
+        raise DataError(problem, where=where, fix="cut out an area, or take fewer variables (--set variables=)")
 
 
 def _count_fillers(fields: OpenedFields, found: Scan) -> None:
