@@ -27,7 +27,7 @@ def check_members(archive: zipfile.ZipFile, size: int, *, where: str, fix: str) 
     check_unpacked(sum(info.file_size for info in archive.infolist()), size, where=where, fix=fix)
 
 
-_within = set[tuple[int, int, int, int]]()  # files that were unpacked to their end and found to be in order
+_sizes = dict[tuple[int, int, int, int], int]()  # what files become, by what they are; of those refused, as far as seen
 
 
 def check_whole(stream: BinaryIO, file: BinaryIO, chunk: int, *, where: str, fix: str) -> None:
@@ -37,16 +37,18 @@ def check_whole(stream: BinaryIO, file: BinaryIO, chunk: int, *, where: str, fix
     """
     info, at = os.fstat(file.fileno()), stream.tell()
     identity = (info.st_dev, info.st_ino, info.st_mtime_ns, info.st_size)
-    if identity not in _within:
-        for _ in unpacked(stream, file, chunk, where=where, fix=fix, size=at):
-            pass
+    if identity not in _sizes:
+        size, most = at, max(FREE, RATIO * info.st_size)
+        while size <= most and (piece := stream.read(chunk)):
+            size += len(piece)
         stream.seek(at)
-        _within.add(identity)
+        _sizes[identity] = size
+    check_unpacked(_sizes[identity], info.st_size, where=where, fix=fix)
 
 
-def unpacked(stream: BinaryIO, file: BinaryIO, chunk: int, *, where: str, fix: str, size: int = 0) -> Iterator[bytes]:
-    """The bytes of a packed `file` in pieces, by the `stream` that unpacks it and has given `size` bytes already."""
-    packed = os.fstat(file.fileno()).st_size
+def unpacked(stream: BinaryIO, file: BinaryIO, chunk: int, *, where: str, fix: str) -> Iterator[bytes]:
+    """The bytes of a packed `file` in pieces, by the `stream` that unpacks it."""
+    size, packed = 0, os.fstat(file.fileno()).st_size
     while piece := stream.read(chunk):
         size += len(piece)
         check_unpacked(size, packed, where=where, fix=fix)
