@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers import disks, drawings, fresh, shape_checks
+from helpers import disks, drawings, fresh, references, shape_checks
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from weft.config import Config
 
-# Shapes such as Float[Tensor, "B H Q d"] are checked at every call while tests run: of these modules, imported below.
+# Shapes such as Float[Tensor, "B H Q d"] are checked while tests run: of these modules, imported below.
 CHECKED = [
     "weft.core",
     "weft.domains.pictures.encoded.augment",
@@ -53,7 +53,6 @@ def _define(cls: type[Config], *, define=Config.__init_subclass__.__func__, **op
 Config.__init_subclass__ = classmethod(_define)
 shape_checks.install(CHECKED)
 disks.without_waiting()
-drawings.without_drawing()
 
 settings.register_profile("weft", deadline=None, derandomize=True, database=None)
 settings.load_profile("weft")
@@ -85,6 +84,15 @@ def place_in_order(item: pytest.Item) -> int:
     return LONG.index(folder) if folder in LONG else len(LONG)
 
 
+def pytest_sessionstart() -> None:
+    """What takes long and has tests of its own is left out of all others."""
+    from helpers import pictures  # now: what it imports is checked
+
+    drawings.without_drawing()
+    pictures.decoded_here()
+    references.forked()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first."""
     items.sort(key=place_in_order)
@@ -101,7 +109,8 @@ collect_ignore = needing_posix() if sys.platform == "win32" else []
 
 @pytest.fixture(autouse=True)
 def seeded() -> None:
-    """The same random numbers in every test, whatever ran before."""
+    """The same random numbers in every test, whatever ran before; shapes are checked anew."""
+    shape_checks.begin_test()
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)

@@ -62,6 +62,17 @@ def test_types_are_checked_where_no_tensor_is_named(monkeypatch: pytest.MonkeyPa
     assert as_public(text)() == 3
 
 
+def test_the_first_calls_of_each_test_are_checked(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(shape_checks, "CALLS", 2)
+    check = as_public(counted)
+    assert check(2) == "aa" and check(True) == "a"
+    with pytest.raises(TypeError, match="can't multiply"):
+        check(2.0)
+    shape_checks.begin_test()
+    with pytest.raises(BeartypeCallHintViolation):
+        check(2.0)
+
+
 def test_functions_made_in_a_call_are_left_alone():
     def inner(number: int) -> int:
         return number

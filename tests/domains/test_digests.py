@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from helpers.batch_digests import CASES, TABLE, TOLERANCE, Digest, differences, digests
-from helpers.pictures import decoded_here
 from helpers.trials import TRIALS
 
 from weft.domains.registry import CARDS
@@ -15,11 +14,10 @@ KNOWN: dict[str, Any] = json.loads(TABLE.read_text())
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_batches_and_held_out_rows_are_what_they_were(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_and_held_out_rows_are_what_they_were(case: str) -> None:
     needed = TRIALS[CASES[case][0]].needs
     if needed is not None:
         pytest.importorskip(needed, reason=f"{needed} is not installed")
-    decoded_here(monkeypatch)
     found = json.loads(json.dumps(digests(case)))
     assert case in KNOWN, "new cases are added to the table by: python -m helpers.batch_digests"
     assert list(differences(KNOWN[case], found)) == []

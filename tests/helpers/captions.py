@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.pictures import decoded_here, encoded, write
+from helpers.pictures import encoded, write
 from weft.domains.pictures.reading.album import Album
 
 
 def brief(patch: pytest.MonkeyPatch, resamples: int = 20) -> None:
     """What takes long and has tests of its own is left out."""
-    decoded_here(patch)
     patch.setattr("weft.domains.pairs.measures.RESAMPLES", resamples)
 
 

@@ -4,37 +4,42 @@ import base64
 import io
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from PIL import Image
 
+DRAWINGS = {  # what a training and a measure draw, by the module that calls it
+    "weft.runs.training": ("loss_curve",),
+    "weft.tasks.labels.labelling": ("confusion", "calibration"),
+    "weft.domains.fields.measures.model": ("skill_chart", "forecast_sheet", "filling_sheet"),
+    "weft.domains.pictures.given": ("contact_sheet",),
+    "weft.domains.pictures.reconstruct_images": ("reconstructions",),
+}
+_drawn: dict[tuple[str, str], Callable[..., bytes]] = {}  # as for users
+
 
 def without_drawing() -> None:
-    """From now on, what a training draws at its end is no picture: it takes longer than a tiny training itself.
+    """From now on, what a training draws is no picture: it takes longer than a tiny training itself.
 
     The drawings have tests of their own.
     """
-    from weft.runs import training
-    from weft.tasks.labels import labelling
-
-    training.loss_curve = labelling.confusion = labelling.calibration = _undrawn
+    for module, names in DRAWINGS.items():
+        for name in names:
+            _drawn[module, name] = getattr(import_module(module), name)
+            setattr(import_module(module), name, _undrawn)
 
 
 @contextmanager
 def as_for_users() -> Iterator[None]:
     """Within this block, a training draws what it draws for users."""
-    from weft.inspect.calibration import calibration
-    from weft.inspect.confusion import confusion
-    from weft.inspect.curves import loss_curve
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("weft.runs.training.loss_curve", loss_curve)
-        patch.setattr("weft.tasks.labels.labelling.confusion", confusion)
-        patch.setattr("weft.tasks.labels.labelling.calibration", calibration)
+        for (module, name), draw in _drawn.items():
+            patch.setattr(f"{module}.{name}", draw)
         yield
 
 

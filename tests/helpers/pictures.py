@@ -15,7 +15,7 @@ from weft.domains.pictures.reading import trying as reading
 from weft.domains.pictures.reading.album import Album
 from weft.domains.pictures.reading.trying import read_images
 from weft.errors import DataError
-from weft.files.pictures.decode_workers import Children
+from weft.files.pictures.decode_workers import Answers, Children, Pictures
 
 
 def scene(height: int = 30, width: int = 40, seed: int = 0) -> np.ndarray:
@@ -84,12 +84,19 @@ def wrong(*sources: Path, **options: object) -> DataError:
     return caught.value
 
 
-def decoded_here(patch: pytest.MonkeyPatch) -> None:
-    """Let pictures be decoded without processes of their own, which take long to start and have tests of their own."""
+class NoChildren(Children):
+    """Decodes in the process that asks."""
 
-    def alone() -> Children:
-        children = Children()
-        children.why = "not in this test"
-        return children
+    def decode(self, pictures: Pictures) -> Answers:
+        return self._decode_here(pictures)
 
-    patch.setattr(reading, "Children", alone)
+    def __exit__(self, *_: object) -> None:
+        self.alone = 0  # as if others had done it
+
+
+def decoded_here() -> None:
+    """From now on pictures are decoded without processes of their own, which take long to start.
+
+    These have tests of their own, in tests/files/pictures.
+    """
+    reading.Children = NoChildren

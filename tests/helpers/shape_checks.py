@@ -1,8 +1,9 @@
-"""What is checked at every call while tests run: types of all functions of a module, and shapes of their tensors.
+"""What is checked while tests run: types of all functions of a module, and shapes of their tensors.
 
 `jaxtyping` checks both for every function, with a new scope of sizes for each call. Most functions name no tensor, and
-need no scope. Functions inside functions are made anew in each call, and compiling their checks takes longer than what
-they do: they are not public, and are left alone.
+need no scope. A training calls each function many times in the same way: its first calls in each test are checked.
+Functions inside functions are made anew in each call, and compiling their checks takes longer than what they do: they
+are not public, and are left alone.
 """
 
 from collections.abc import Callable
@@ -15,6 +16,14 @@ from beartype import beartype
 from jaxtyping import AbstractArray
 
 _with_shapes = jaxtyping.jaxtyped
+CALLS = 100  # of a function that are checked in one test
+_tests = 0  # that have begun
+
+
+def begin_test() -> None:
+    """From now on, the first calls of every function are checked once more."""
+    global _tests
+    _tests += 1
 
 
 def install(modules: list[str]) -> None:
@@ -32,8 +41,8 @@ def checks(*, typechecker: Any) -> Callable[[Any], Any]:
         if "<locals>" in made.__qualname__:
             return made
         if any(map(_names_tensor, made.__annotations__.values())):
-            return _with_shapes(made, typechecker=typechecker)
-        return _with_types(made)
+            return _at_first(made, _with_shapes(made, typechecker=typechecker))
+        return _at_first(made, beartype(made))
 
     return decorate
 
@@ -45,12 +54,18 @@ def _names_tensor(annotation: Any) -> bool:
     return any(map(_names_tensor, get_args(annotation)))
 
 
-def _with_types(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose types are checked, unless a test turns checks off while a graph is traced."""
-    checked = beartype(function)
+def _at_first(function: Callable[..., Any], checked: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is checked at its first calls in a test, unless the test turns checks off to trace a graph."""
+    test, calls = 0, 0
 
     @wraps(function)
     def wrapped(*args: Any, **more: Any) -> Any:
-        return (function if jaxtyping.config.jaxtyping_disable else checked)(*args, **more)
+        nonlocal test, calls
+        if jaxtyping.config.jaxtyping_disable:
+            return function(*args, **more)
+        if test != _tests:
+            test, calls = _tests, 0
+        calls += 1
+        return (function if calls > CALLS else checked)(*args, **more)
 
     return wrapped

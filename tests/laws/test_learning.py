@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.batch_digests import planned
-from helpers.pictures import decoded_here
 from helpers.trials import EVERY
 
 import weft
@@ -44,11 +43,10 @@ class OneBatch:
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if name not in MOVING])
-def test_a_few_steps_on_one_batch_lower_its_loss(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_steps_on_one_batch_lower_its_loss(name: str, tmp_path: Path) -> None:
     needed = EVERY[name].needs
     if needed is not None:
         pytest.importorskip(needed, reason=f"{needed} is not installed")
-    decoded_here(monkeypatch)
     _, work = planned(f"{name} undisturbed")
     settings = {"lr": RATES.get(name, RATE), "batch": work.training.batch, "warmup": 1, "precision": "fp32"}
     run = weft.fit(

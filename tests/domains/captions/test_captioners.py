@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from helpers.pictures import decoded_here, encoded, write
+from helpers.pictures import encoded, write
 
 import weft
 from weft.domains.captions.measures import captioning as caption_measures
@@ -30,7 +30,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, weft.Run]:
     rows = ("\t".join((f"{i}.png", *SCENES.captions[i])) for i in range(len(SCENES)))
     table = write(folder / "captions.tsv", "\n".join(rows) + "\n")
     with pytest.MonkeyPatch.context() as patch:
-        decoded_here(patch)
         patch.setattr("weft.domains.pairs.measures.RESAMPLES", 5)
         made = {name: weft.train(table, model=name, out=folder / name, **TINY) for name in NAMES}
         made["coverage"] = weft.train(table, model="show-attend-tell", out=folder / "coverage", coverage=1.0, **TINY)

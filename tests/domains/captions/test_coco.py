@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.pictures import decoded_here, encoded, scene, write
+from helpers.pictures import encoded, scene, write
 
 from weft.domains.captions.reading.captions import judge, read_captions
 from weft.domains.captions.reading.coco import is_coco
@@ -19,11 +19,6 @@ NAMES = tuple(f"COCO_val2014_{number:012d}.jpg" for number in (9, 25, 30))
 IMAGES = [{"id": number, "file_name": name} for number, name in zip((9, 25, 30), NAMES, strict=True)]
 SAID = [{"image_id": n, "id": i, "caption": f"A dog runs {i}."} for i, n in enumerate((25, 9, 9, 30))]
 LINES = "".join(f"{name}#{i}\t{text}\n" for name in NAMES for i, text in enumerate(('"A" dog , runs .', "Two men .")))
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded_here(monkeypatch)
 
 
 @pytest.fixture

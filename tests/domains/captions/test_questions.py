@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from helpers import processes
-from helpers.pictures import decoded_here, encoded, scene, write
+from helpers.pictures import encoded, scene, write
 
 from weft.domains import recognising
 from weft.domains.captions.dataset import AskedPictures, measured_questions
@@ -30,11 +30,6 @@ ROWS = [(NAMES[0], "What is it?", "a dog"), (NAMES[1], "Is it red?", "no"), (NAM
 EXPECTED = {NAMES[0]: (("What is it?", ("a dog",)), ("How many dogs?", ("2",))), NAMES[1]: (("Is it red?", ("no",)),),
             NAMES[2]: (("Where is the cat?", ("on a mat",)),)}  # fmt: skip
 FIELDS = ("picture", "question", "answer")
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded_here(monkeypatch)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from helpers.pictures import decoded_here, encoded, scene, tarred, write, zipped
+from helpers.pictures import encoded, scene, tarred, write, zipped
 
 from weft.batches.samples import Samples
 from weft.domains.captions.encoded.captions import SeenCaptions, captioned, captioned_pictures
@@ -27,11 +27,6 @@ from weft.modalities.tokenizer_making import train as make_tokenizer
 
 CAPTIONS = {"a.png": ("a dog runs over grass", "a brown dog"), "b.png": ("two men on a wall",), "c.png": ("a red car",)}
 MEMBERS = {name: encoded(scene(seed=seed)) for seed, name in enumerate(CAPTIONS)}
-
-
-@pytest.fixture(autouse=True)
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded_here(monkeypatch)
 
 
 def photos(root: Path, members: dict[str, bytes] = MEMBERS) -> Path:

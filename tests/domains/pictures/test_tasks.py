@@ -66,7 +66,8 @@ def trained(photos: Path) -> weft.Run:
 
 @pytest.fixture(scope="module")
 def filling(photos: Path) -> weft.Run:
-    return train(photos, task="reconstruct-images", out=photos.parent / "filling", steps=30)
+    with as_for_users():
+        return train(photos, task="reconstruct-images", out=photos.parent / "filling", steps=30)
 
 
 @pytest.fixture(scope="module")
@@ -96,16 +97,6 @@ def test_an_export_of_an_earlier_run_says_that_it_keeps_the_aspect(trained: weft
     found = trained.task.outgoing(earlier)
     assert "aspect kept" in found.remarks[0] and found.preparation == Preparation(sides=(12, 12), grey=True)
     assert codec.read_shape((12, 36, 3), 4) != (12, 12)
-
-
-@pytest.fixture(autouse=True)
-def brief(monkeypatch: pytest.MonkeyPatch, trained: weft.Run, filling: weft.Run) -> None:
-    """No sheets of pictures, once one run of each was made with them."""
-    for name in (
-        "domains.pictures.given.contact_sheet",
-        "domains.pictures.reconstruct_images.reconstructions",
-    ):
-        monkeypatch.setattr(f"weft.{name}", lambda *args, **more: b"a picture")
 
 
 @pytest.mark.parametrize("model", PICTURE_ZOO)

@@ -48,6 +48,14 @@ def decoder(content, where):
 
 serve(decoder, float(sys.argv[-1]))
 """
+
+
+@pytest.fixture(autouse=True)
+def sheltered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures are decoded by processes of their own, as for users."""
+    monkeypatch.setattr(reading, "Children", Children)
+
+
 Rig = Callable[..., list[Children]]
 
 
