@@ -70,6 +70,8 @@ class EdgeList:
 
     def to(self, device: torch.device | str) -> "EdgeList":
         """The same on another device."""
+        if self.query.device == torch.device(device):
+            return self
         values = {name: value.to(device) for name, value in self.values.items()}
         return EdgeList(self.query.to(device), self.key.to(device), self.batch, self.tokens, values)
 

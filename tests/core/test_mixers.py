@@ -1,14 +1,16 @@
 """The plain mixers: averaging what may be read, and mixing with the token before."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from helpers.tiny import close, numbers, randomised
 
-from weft.core import Average, Cache, NeighbourShift, Same, TokenShift
+from weft.core import Average, Cache, Edges, NeighbourShift, Same, SymmetricShares, TokenShift
 from weft.core.scope import Pass
 from weft.errors import ConfigError
+from weft.relations import EdgeList
 from weft.tokens import Tokens
 
 
@@ -48,6 +50,19 @@ def test_means_of_means_keep_a_share_of_the_start():
     assert close(mixer(x, Pass(Tokens.free(x, valid=valid)))[1, :2], mixer.out(twice))
     with pytest.raises(ConfigError, match="Average.steps"):
         Average.Config(steps=2).build(dim=4, memory_dim=4)
+
+
+def test_symmetric_shares_divide_by_the_degrees_of_both_ends():
+    """On a star of one middle and three rays: D^-1/2 (A + I) D^-1/2, written out."""
+    query, key = torch.tensor([0, 0, 0, 0, 1, 1, 2, 2, 3, 3]), torch.tensor([0, 1, 2, 3, 0, 1, 0, 2, 0, 3])
+    edges = EdgeList.of(query, key, batch=1, tokens=4)
+    joined = edges.dense()[0].double()
+    root = torch.diag(joined.sum(1) ** -0.5)
+    mixer, x = average(rules=(Edges(),), shares=SymmetricShares()), numbers(1, 4, 4)
+    out = mixer(x, Pass(replace(Tokens.free(x), pairs={"edges": edges})))
+    assert close(out[0], mixer.out(root @ joined @ root @ x[0]))
+    with pytest.raises(ConfigError, match="Average.shares"):
+        Average.Config(shares=SymmetricShares()).build(dim=4, memory_dim=4)
 
 
 def test_an_average_of_a_memory_is_the_same_for_every_query():

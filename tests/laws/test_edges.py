@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from weft.core import Attention, Average, Block, Cache, Edges, Mlp, Same, Trunk, kernels, record
+from weft.core import Attention, Average, Block, Cache, Edges, Mlp, Same, SymmetricShares, Trunk, kernels, record
 from weft.core import edges as along
 from weft.core.scope import Scope, Shape
 from weft.position import Alibi, Kinds, Weighted
@@ -55,6 +55,8 @@ MIXERS = {
     "average": Average.Config(rules=RULES),
     "repeated average": Average.Config(rules=RULES, steps=3, teleport=0.2),
     "weighted average": Average.Config(rules=RULES, weight="edges.weight"),
+    "symmetric sum": Average.Config(rules=RULES, shares=SymmetricShares()),
+    "weighted symmetric sum": Average.Config(rules=RULES, weight="edges.weight", shares=SymmetricShares()),
 }
 
 

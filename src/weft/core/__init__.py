@@ -8,6 +8,7 @@ mixers with one call: `mixer(x, at, slots)`.
     kernels, edges            the arithmetic of attention; attention along a list of edges
     scope, rules              what the queries of a pass may read; rules that limit it further
     mixers, recurrent         Mixer, Average, Last; RNN and LSTM
+    shares                    how much each token counts in a weighted sum: a mean's, or Kipf and Welling's
     contexts                  the first state, context, gate and output of a recurrent mixer
     memories, abreast         how a trunk takes a memory; a memory read at the place the reader has come to
     distances                 scores in which the distance of two tokens meets their content (DeBERTa)
@@ -59,6 +60,7 @@ from weft.core.recurrent import Lstm, Recurrent, Rnn
 from weft.core.rules import Edges, Rule, Same, Stride, Tile, Window
 from weft.core.scope import Pass, Scope
 from weft.core.scores import Additive, Capped, Dot, Score
+from weft.core.shares import MeanShares, Shares, SymmetricShares
 from weft.core.shifts import NeighbourShift, TokenShift
 from weft.core.transforms import Gated, Layer, Mlp, Pointwise, Transform
 from weft.core.trunk import Trunk
@@ -66,9 +68,10 @@ from weft.core.trunk import Trunk
 __all__ = [
     "Abreast", "Additive", "Attention", "Average", "Block", "Cache", "Capped", "ContextGate", "DeepOutput", "Dense",
     "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState", "Gated", "Gpt2Init", "Head", "Init",
-    "Last", "LastToken", "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanToken", "MemoryVector", "Mixer",
-    "Mlp", "NeighbourShift", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "Pass", "PerClassToken", "PerToken", "Plain",
-    "Pointwise", "Pooled", "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "RmsNorm", "Rnn",
-    "Rule", "Same", "SandwichNorm", "Scope", "Score", "SilentInit", "SineInit", "Slots", "Stride", "Summary", "Tile",
-    "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
+    "Last", "LastToken", "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanShares", "MeanToken",
+    "MemoryVector", "Mixer", "Mlp", "NeighbourShift", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "Pass",
+    "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled", "PostNorm", "PreNorm", "Reading", "Recorder",
+    "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scope", "Score", "Shares",
+    "SilentInit", "SineInit", "Slots", "Stride", "Summary", "SymmetricShares", "Tile", "TokenShift", "Transform",
+    "Trunk", "Window", "Wiring", "record",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from weft.core.cache import Slots
 from weft.core.edges import edge_sum
 from weft.core.rules import Rule
 from weft.core.scope import Pass, Scope
+from weft.core.shares import MeanShares, Shares
 from weft.errors import ConfigError
 from weft.relations import EdgeList
 from weft.tokens import Tokens
@@ -34,19 +35,22 @@ class Mixer(Part, nn.Module):
 class Average(Mixer):
     """W mean(x over the readable tokens): the plainest linear combination of tokens, as in DeepSets.
 
-    Along edges it is the step of a graph convolution; where edges have weights, the mean goes by them. Several steps
-    with a share `a` of the start, y <- (1 - a) mean(y) + a x, are personalised PageRank (Gasteiger et al., 2019).
+    Along edges it is the step of a graph convolution; where edges have weights, the mean goes by them. With other
+    `shares` it is another weighted sum. Several steps with a share `a` of the start, y <- (1 - a) mean(y) + a x, are
+    personalised PageRank (Gasteiger et al., 2019).
     """
 
     class Config(Mixer.Config):
         """`rules` limit what is averaged; `weight` is the relation that holds the weight of each pair, above 0.
 
+        `shares` say how much each of them counts: those of a mean, or Kipf and Welling's (`SymmetricShares`).
         Without `mapped` there is no W: the mean itself. Means are taken `steps` times, one of the other; each time a
         share `teleport` of the token's own content is put back.
         """
 
         rules: tuple[Rule, ...] = ()
         weight: str | None = None
+        shares: Shares = MeanShares()
         mapped: bool = True
         steps: int = 1
         teleport: float = 0.0
@@ -58,11 +62,14 @@ class Average(Mixer):
 
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
-        self.rules, self.weight = config.rules, config.weight
+        self.rules, self.weight, self.shares = config.rules, config.weight, config.shares
         self.steps, self.teleport = config.steps, config.teleport
         self.cross = memory_dim is not None
         if self.cross and (config.steps > 1 or config.teleport):
             raise ConfigError("means of a memory are taken once", where="Average.steps", fix="steps=1, teleport=0.0")
+        if self.cross and not config.shares.per_query:
+            problem = f"{type(config.shares).__name__} belong to tokens that read each other, not to a memory"
+            raise ConfigError(problem, where="Average.shares", fix="use MeanShares")
         if not config.mapped and memory_dim not in (None, dim):
             raise ConfigError(f"means of {memory_dim} numbers need a map to {dim}", where="Average.mapped")
         self.out = nn.Linear(memory_dim or dim, dim) if config.mapped else nn.Identity()
@@ -73,7 +80,8 @@ class Average(Mixer):
             scope, source = at.cross, at.memory.x
         else:
             scope, source = at.own, x if slots is None else slots.append("x", x, dim=1)
-        assert slots is None or (self.steps == 1 and not self.teleport), "all tokens must be there to average means"
+        alone = self.steps == 1 and not self.teleport and self.shares.per_query
+        assert slots is None or alone, "all tokens must be there to average means, or to know who else reads a token"
         padding = ~scope.keys.valid[..., None]
         source = found = source.masked_fill(padding, 0.0)
         for step in range(self.steps):
@@ -84,30 +92,28 @@ class Average(Mixer):
 
     def mean(self, source: Float[Tensor, "B K E"], scope: Scope) -> Float[Tensor, "B Q E"]:
         """The mean of what each query may read; zero where that is nothing."""
-        edges = scope.edges(self.rules)
+        edges, key = scope.edges(self.rules), ("shares", self.rules, self.weight, self.shares)
         if edges is not None:
-            weights = scope.memo(("mean", self.rules, self.weight), lambda: self._shares(edges, scope))
-            return edge_sum(source.flatten(0, 1), weights.to(source.dtype), edges).unflatten(0, source.shape[:2])
-        if scope.same_for_all and not self.rules and self.weight is None:
+            shares = scope.memo(key, lambda: self.shares.of_edges(self._weights(edges, scope), edges))
+            return edge_sum(source.flatten(0, 1), shares.to(source.dtype), edges).unflatten(0, source.shape[:2])
+        if scope.same_for_all and not self.rules and self.weight is None and self.shares.per_query:
             count = scope.keys.valid.sum(1)[:, None, None].clamp(min=1)
             return (source.sum(1, keepdim=True) / count).expand(-1, scope.queries.shape[1], -1)
-        weights = scope.mask(self.rules)[:, 0].to(source.dtype)
-        if self.weight is None:
-            return weights @ source / weights.sum(-1, keepdim=True).clamp(min=1)
-        weights = weights * scope.relations((self.weight,))[self.weight].to(source.dtype)
-        return weights @ source / _positive(weights.sum(-1, keepdim=True))
+        return self._of_pairs(scope, source.dtype) @ source
 
-    def _shares(self, edges: EdgeList, scope: Scope) -> Float[Tensor, "E"]:
-        """The share of each edge in the mean of its query."""
-        ones = torch.ones_like(edges.query, dtype=scope.queries.x.dtype)
-        weights = ones if self.weight is None else edges.values[self.weight.partition(".")[2]].to(ones.dtype)
-        sums = ones.new_zeros(edges.batch * edges.tokens).index_add_(0, edges.query, weights)
-        return weights / _positive(sums)[edges.query]
+    def _weights(self, edges: EdgeList, scope: Scope) -> Float[Tensor, "E"]:
+        """The weight of each edge; that of padding is 0 where it would count for others."""
+        weights = torch.ones_like(edges.query, dtype=scope.queries.x.dtype)
+        if self.weight is not None:
+            weights = edges.values[self.weight.partition(".")[2]].to(weights.dtype)
+        return weights if self.shares.per_query else weights * scope.queries.valid.flatten()[edges.query]
 
-
-def _positive(sums: Tensor) -> Tensor:
-    """Sums of weights, with ones where nothing was weighed."""
-    return torch.where(sums > 0, sums, 1.0)
+    def _of_pairs(self, scope: Scope, dtype: torch.dtype) -> Float[Tensor, "B Q K"]:
+        """The share of each pair."""
+        weights = scope.mask(self.rules)[:, 0].to(dtype)
+        if self.weight is not None:
+            weights = weights * scope.relations((self.weight,))[self.weight].to(dtype)
+        return self.shares.of_matrix(weights if self.shares.per_query else weights * scope.queries.valid[..., None])
 
 
 class Last(Mixer):

@@ -15,13 +15,16 @@ from weft.core import (
     Edges,
     Head,
     LayerNorm,
+    MeanShares,
     Mixer,
     Mlp,
     PerToken,
     Plain,
     Pointwise,
     Pooled,
+    Shares,
     SilentInit,
+    SymmetricShares,
     Trunk,
 )
 from weft.core.linear import XavierInit
@@ -72,14 +75,14 @@ def gat(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float 
 
 
 def gcn(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
-    """Means over a node and its neighbours in place of attention (Kipf and Welling, 2017).
+    """Sums over a node and its neighbours by D^-1/2 (A + I) D^-1/2 in place of attention (Kipf and Welling, 2017).
 
-    The first and the last mean have no map: the embedder and the head are theirs, and a product of two maps without a
-    nonlinearity between them learns a few labelled nodes by heart. The last layer's means are the answer's, not bent.
+    The first and the last sum have no map: the embedder and the head are theirs, and a product of two maps without a
+    nonlinearity between them learns a few labelled nodes by heart. The last layer's sums are the answer's, not bent.
     """
-    mean = Average.Config(rules=(Edges(name=EDGES),), weight=WEIGHT if wanted.weighted else None)
+    sums = _neighbours(wanted, SymmetricShares())
     blocks = [
-        _token_net(mean.replace(mapped=0 < layer < size.depth - 1), dropout, bent=layer < size.depth - 1)
+        _token_net(sums.replace(mapped=0 < layer < size.depth - 1), dropout, bent=layer < size.depth - 1)
         for layer in range(size.depth)
     ]
     return _layered(size, embed, tuple(blocks), wanted, dropout)
@@ -91,13 +94,7 @@ def appnp(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: floa
     The paper averages answers. Here the last layer is averaged before the head: the head is linear and the mean of
     a constant is that constant, so the answers are the same.
     """
-    mean = Average.Config(
-        rules=(Edges(name=EDGES),),
-        weight=WEIGHT if wanted.weighted else None,
-        mapped=False,
-        steps=PROPAGATION_STEPS,
-        teleport=TELEPORT,
-    )
+    mean = _neighbours(wanted, MeanShares()).replace(mapped=False, steps=PROPAGATION_STEPS, teleport=TELEPORT)
     bent = Block.Config(transform=Pointwise.Config(), wiring=Plain.Config(), dropout=dropout)
     inside = Block.Config(transform=Mlp.Config(activation="relu", ratio=1.0), dropout=dropout)
     blocks = (*(bent,) * min(1, size.depth - 1), *(inside,) * (size.depth - 2), _token_net(mean, dropout, bent=False))
@@ -113,6 +110,11 @@ def transformer(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout
 def deepsets(size: Size, embed: GraphEmbed.Config, wanted: Wanted, *, dropout: float = 0.0) -> Stream.Config:
     """The mean over the set in place of attention (Zaheer et al., 2017)."""
     return _stream(size, embed, (_block(Average.Config(), dropout),) * size.depth, wanted, dropout)
+
+
+def _neighbours(wanted: Wanted, shares: Shares) -> Average.Config:
+    """The weighted sum over a node and its neighbours."""
+    return Average.Config(rules=(Edges(name=EDGES),), weight=WEIGHT if wanted.weighted else None, shares=shares)
 
 
 def _along(size: Size, wanted: Wanted) -> Attention.Config:
