@@ -10,8 +10,10 @@ from helpers.tiny import close, randomised
 from torch import Tensor
 
 from weft.config import from_json
+from weft.domains.graphs import positions
 from weft.domains.graphs.codec import GraphCodec
-from weft.domains.graphs.encoded import STEP_KINDS, NodePositions, batch_of, laplacian_waves, steps_between
+from weft.domains.graphs.encoded import NodePositions, batch_of
+from weft.domains.graphs.positions import STEP_KINDS, laplacian_waves, steps_between
 from weft.modalities.graph import Graph, SparseRows
 from weft.modalities.graph_embed import GraphEmbed
 from weft.models.stream import Stream
@@ -170,6 +172,20 @@ def test_steps_between_nodes_are_counted_and_places_follow_the_nodes():
     assert np.allclose(np.abs(again), np.abs(waves[order]), atol=1e-5) and np.abs(waves).sum() > 0
 
 
+def test_eigenvectors_of_large_graphs_are_those_of_the_whole_matrix(monkeypatch: pytest.MonkeyPatch):
+    """Of a graph in two large parts, a small one and a node alone; each part by the sparse solver or whole."""
+    pytest.importorskip("scipy")
+    ring = [(i, (i + 1) % 40) for i in range(40)] + [(0, 7), (3, 20), (5, 30)]
+    path = [(40 + i, 41 + i) for i in range(34)] + [(41, 60)]
+    edges = np.array([*ring, *path, (75, 76)])
+    whole = laplacian_waves(edges, 78, 6)
+    monkeypatch.setattr(positions, "MOST_WHOLE", 20)
+    found = laplacian_waves(edges, 78, 6)
+    signs = np.sign((found * whole).sum(0))
+    assert np.abs(whole).max(0).min() > 0.1 and np.allclose(found * signs, whole, atol=1e-3)
+    assert not found[77].any(), "a node alone is nowhere"
+
+
 def test_sparse_features_give_what_dense_ones_give():
     config = GraphEmbed.Config(features=80, bags=True)
     embed = config.build(dim=8).eval()
@@ -181,6 +197,12 @@ def test_sparse_features_give_what_dense_ones_give():
     batch = batch_of(codec.encode([one, replace(one, size=2, features=rows[:2])]), NodePositions())
     unit = torch.from_numpy(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))
     assert close(embed(batch).x[0], embed(replace(batch[:1], features=unit[None])).x[0], 1e-6)
+    assert embed.features is not None
+    grads = [
+        torch.autograd.grad(embed(one).x.square().sum(), [embed.features.weight])[0]
+        for one in (batch[:1], replace(batch[:1], features=unit[None]))
+    ]
+    assert close(*grads, 1e-5) and grads[0].abs().sum() > 0
     assert close(embed(batch[1:]).x[0, :2], embed(batch).x[0, :2], 1e-6), "a part of a batch keeps its features"
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from weft.config import field_types
-from weft.domains.graphs.views import LookAtGraph
+from weft.domains.graphs.views.reading import LookAtGraph
 from weft.domains.registry import CARDS
 from weft.errors import ConfigError
 from weft.tasks.settings.limits import with_settings

@@ -25,6 +25,7 @@ def evaluation(report: Report) -> Iterator[str]:
     counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}
     yield "  over " + ", ".join(f"{value:,} {name}" for name, value in counted.items())
     yield from beside(report, width)
+    yield from _tested(report, width)
     yield from _by_class(report)
     yield from _confused(report)
     yield from _mistaken(report)
@@ -43,6 +44,16 @@ def beside(report: Report, width: int = 16) -> Iterator[str]:
         yield from textwrap.wrap(won["sentence"], LINE)
     for remark in report.get("baseline_remarks", ()):
         yield from textwrap.wrap(f"note: {remark}", LINE)
+
+
+def _tested(report: Report, width: int) -> Iterator[str]:
+    """The measures on examples that a file names for testing, which neither trained nor chose anything."""
+    test = report.get("test")
+    if test:
+        yield f"test, over {test['examples']:,} examples that chose nothing:"
+        for name in report["metrics"]:
+            if name in test:
+                yield f"  {name:<{width}} {test[name]:.4f}{_ends(test[name], test['intervals'].get(name))}"
 
 
 def _ends(value: float, ends: list[float] | None) -> str:

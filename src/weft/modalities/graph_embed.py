@@ -4,6 +4,7 @@ Elements of a set are nodes without edges.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -31,8 +32,18 @@ class Bags:
     values: Float[Tensor, "S"]
     offsets: Int[Tensor, "BN+1"]
 
+    @cached_property
+    def by_id(self) -> tuple[Int[Tensor, "S"], Int[Tensor, "S"], Int[Tensor, "F+1"]]:
+        """The places of all values in the order of their ids; the node of each; where the values of each id begin."""
+        order = torch.argsort(self.ids, stable=True)
+        owner = torch.repeat_interleave(torch.arange(len(self.offsets) - 1, device=order.device), self.offsets.diff())
+        counts = torch.bincount(self.ids)
+        return order, owner[order], torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+
     def to(self, device: torch.device | str) -> "Bags":
         """The same on another device."""
+        if self.ids.device == torch.device(device):
+            return self
         return Bags(self.ids.to(device), self.values.to(device), self.offsets.to(device))
 
     def rows(self, index: Int[Tensor, "R"]) -> "Bags":
@@ -89,6 +100,27 @@ class Graphs:
         if bool((self.sizes == nodes).all()):
             return None
         return torch.arange(nodes, device=self.sizes.device) < self.sizes[:, None]
+
+
+class _BagSum(torch.autograd.Function):
+    """For each node the sum of the rows of its features, by their values.
+
+    The gradient of a row is a sum over the nodes that have the feature, and is computed as one: several times as fast
+    as torch's own, which adds node by node.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, values: Tensor, bags: Bags) -> Tensor:
+        ctx.bags, ctx.rows = bags, len(table)
+        ctx.save_for_backward(values)
+        return F.embedding_bag(bags.ids, table, bags.offsets[:-1], mode="sum", per_sample_weights=values)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        order, owner, offsets = ctx.bags.by_id
+        (values,), grad = ctx.saved_tensors, grads[0].contiguous()
+        found = F.embedding_bag(owner, grad, offsets[:-1], mode="sum", per_sample_weights=values[order])
+        return F.pad(found, (0, 0, 0, ctx.rows - len(found))), None, None
 
 
 class GraphEmbed(Embedder):
@@ -158,8 +190,7 @@ class GraphEmbed(Embedder):
             return dropout(raw.features, rate, self.training).to(table.dtype) @ table
         bags = raw.features
         values = dropout(bags.values, rate, self.training).to(table.dtype)
-        found = F.embedding_bag(bags.ids, table, bags.offsets[:-1], mode="sum", per_sample_weights=values)
-        return found.view(*raw.degree.shape, self.dim)
+        return _BagSum.apply(table, values, bags).view(*raw.degree.shape, self.dim)
 
     def places(self, waves: Float[Tensor, "B N W"]) -> Float[Tensor, "B N D"]:
         """Eigenvectors as content, each under a random sign in training and under both in use."""

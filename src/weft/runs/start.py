@@ -171,7 +171,8 @@ def check_words(card: Card, asked: Asked) -> None:
 
 def check_again(card: Card, config: Mapping[str, Any], asked: Asked) -> None:
     """What the user says again at a resume must be what the run began with."""
-    began = {**config["training"], **config["budget"], "model": config.get("model_name"),
+    budget = config.get("race", {}).get("asked", config["budget"])
+    began = {**config["training"], **budget, "model": config.get("model_name"),
              "preset": config.get("preset"), "valid": config["data"].get("valid"), "from": config.get("from"),
              "task": config["task"], "baselines": config.get("baselines", True)}  # fmt: skip
     said = {"task": asked.task, "model": asked.model, "preset": asked.preset, "from": asked.origin,

@@ -25,6 +25,7 @@ labels      codecs of labels, and what every task with labels does
 settings    settings that all trainings share
 planning    the flow above, and back into it with --resume
 recipe      models by name, sizes and learning rates; sizing chooses the size by the speed of the machine
+race        short runs of several models, of which the best is trained
 finetuning  one policy for --from
 baselines   plain methods on the same held-out data, and which won
 measuring   held-out data measured within a time

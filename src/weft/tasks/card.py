@@ -27,6 +27,7 @@ class Card:
     training: type[SizedTraining]
     models: Mapping[str, str]
     presets: Mapping[str, str]
+    races: tuple[str, ...] = ()  # models that are each tried for a while where none is named (`Task.rehearsal`)
     asks: str = ""  # what the command line needs beside the example
     learns_from: tuple[str, ...] = ()  # other tasks whose files it can learn from, when it is named
     adopts_files: bool = False  # whether models in single files of other tools become its runs

@@ -1,6 +1,7 @@
 """From a request to the work of a run, and back to it when the run is resumed: one flow for every task.
 
-read -> codecs -> encode -> budget -> model -> source -> Work, and once more from `model` on where its steps were timed
+read -> codecs -> encode -> budget -> model -> source -> Work, and once more from `model` on where its steps were timed.
+Where no model is named and the card lets some race, each has a short run first, on other rows than are measured.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +11,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from weft.amounts import count, counted, duration
+from weft.amounts import count
 from weft.config import from_json
 from weft.files.dataset import Dataset
 from weft.models.describing import in_words
@@ -19,6 +20,7 @@ from weft.objectives.objective import Objective
 from weft.tasks.codec import Codecs, codecs_from_json
 from weft.tasks.finetuning import first_training, frozen_parts, with_learned_parts
 from weft.tasks.parts import check_fit
+from weft.tasks.race import Race, affordable, length, race, wall_clock
 from weft.tasks.recipe import choose_budget
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Draft, Json, Request
@@ -30,6 +32,8 @@ from weft.training.precision import pick_precision
 from weft.training.progress import Progress
 from weft.training.run import size_of
 from weft.training.schedule import Budget
+from weft.training.score import HeldOutScore
+from weft.training.short_run import short_run
 from weft.training.trial import undisturbed_step_seconds
 from weft.training.work import Work
 
@@ -56,6 +60,27 @@ def plan(task: AnyTask, request: Request, data: AnyData, *, timing: bool = True)
     """
     request = task.starting(request)
     task.recipe.check(request)
+    request, raced = _raced(task, request, data, timing=timing)
+    draft = _draft(task, request, data)
+    work = _work(task, draft)
+    if timing and draft.sizing.worth_timing and not SIZES.intersection(request.settings):
+        draft = replace(draft, sizing=_timed(draft.sizing, work, request))
+        work = _work(task, draft, work)
+    if isinstance(raced, Race):
+        work = replace(work, record={**work.record, "race": raced.record()})
+    lines = {
+        **draft.encoded.lines(),
+        "model": _model_line(request, work),
+        **task.model_lines(draft.encoded, work.model, work.record["model_name"]),
+        **({"chosen": raced if isinstance(raced, str) else raced.in_words()} if raced else {}),
+        **({"sized": words} if (words := draft.sizing.in_words()) else {}),
+        "training": _training_line(request, work, task.batch_in_words(work.training, work.source)),
+    }
+    return Plan(work, data, lines)
+
+
+def _draft(task: AnyTask, request: Request, data: AnyData) -> AnyDraft:
+    """All that is known before the model is."""
     origin = request.origin
     training = first_training(task.training, task.recipe, request, task.model_name(request))
     codecs = task.codecs(data, training, request.known)
@@ -64,18 +89,31 @@ def plan(task: AnyTask, request: Request, data: AnyData, *, timing: bool = True)
     request.progress.stop()
     budget = choose_budget(request, encoded.minutes)
     sizing = Sizing.guessed(budget, task.recipe.efficiency, request.device, training.precision)
-    draft = Draft(request, data, codecs, encoded, training, budget, sizing)
-    work = _work(task, draft)
-    if timing and sizing.worth_timing and not SIZES.intersection(request.settings):
-        draft = replace(draft, sizing=_timed(sizing, work, request))
-        work = _work(task, draft, work)
-    lines = {
-        **encoded.lines(),
-        "model": _model_line(request, work),
-        **({"sized": words} if (words := draft.sizing.in_words()) else {}),
-        "training": _training_line(request, work, task.batch_in_words(work.training, work.source)),
-    }
-    return Plan(work, data, lines)
+    return Draft(request, data, codecs, encoded, training, budget, sizing)
+
+
+def _raced(task: AnyTask, request: Request, data: AnyData, *, timing: bool) -> tuple[Request, Race | str | None]:
+    """The request with the model that won a race and the budget that is left; and the race, or words in its place."""
+    names = task.card.races
+    rehearsal = task.rehearsal(data) if names and not request.model and not request.runs else None
+    if rehearsal is None:
+        return request, None
+    draft = _draft(task, request, rehearsal)
+    if not affordable(draft.budget, len(names)):
+        return request, f"the default: {length(draft.budget)} are too short to try {', '.join(names)} first"
+    if not timing:
+        return request, f"when training begins, by short runs of {', '.join(names)}"
+
+    def score(name: str, budget: Budget) -> HeldOutScore:
+        own = replace(request, model=name, budget=budget)
+        training = first_training(task.training, task.recipe, own, name)
+        sizing = Sizing.guessed(draft.budget, task.recipe.efficiency, own.device, training.precision)
+        tried = replace(draft, request=own, training=training, budget=budget, sizing=sizing)
+        own.progress.say(f"trying {name} for {length(budget)}")
+        return short_run(_work(task, tried), own.device)
+
+    found = race(names, draft.budget, score, wall_clock)
+    return replace(request, model=found.winner, budget=found.left), found
 
 
 def _timed(sizing: Sizing, work: Work, request: Request) -> Sizing:
@@ -181,11 +219,7 @@ def _files_in(folder: RunFolder, names: Iterable[str]) -> dict[str, bytes]:
 def _training_line(request: Request, work: Work, batch: str) -> str:
     training, budget = work.training, work.budget
     precision = "bf16" if pick_precision(training.precision, request.device) is torch.bfloat16 else "fp32"
-    if budget.minutes is not None:
-        length = duration(60 * budget.minutes)
-    else:
-        length = counted(budget.steps, "step") if budget.steps else counted(budget.epochs or 0.0, "epoch")
-    return f"{length} on {request.device.type} in {precision}, {batch}, learning rate {training.lr:g}"
+    return f"{length(budget)} on {request.device.type} in {precision}, {batch}, learning rate {training.lr:g}"
 
 
 def _model_line(request: Request, work: Work) -> str:

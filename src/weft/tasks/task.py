@@ -28,6 +28,7 @@ from weft.tasks.codec import Codecs
 from weft.tasks.exchange import Exchange
 from weft.tasks.finetuning import decided, start_weights, with_lora
 from weft.tasks.parts import Parts
+from weft.tasks.race import some_rows_apart
 from weft.tasks.recipe import AnyRecipe
 from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
 from weft.tasks.settings.sized import SizedTraining
@@ -119,9 +120,21 @@ class Task(Exchange, Generic[D, E, S]):
         """The size of a step in words, for the plan."""
         return f"batch {training.batch}"
 
+    def model_lines(self, encoded: E, model: Model.Config, name: str) -> Mapping[str, str]:
+        """What people should know of a model of this name before it is trained, for the plan."""
+        return {}
+
     def model_name(self, request: Request) -> str:
         """The name of the model that is asked for, or of the run to start from."""
         return self.recipe.model_name(request)
+
+    def rehearsal(self, data: D) -> D | None:
+        """The data on which the models that the card lets race are tried; None where there is no race.
+
+        Its held-out rows judge the models, so they are none that the run is measured on: by default a fifth of the rows
+        to train on.
+        """
+        return some_rows_apart(data)
 
     def illustrate(self, encoded: E, model: Model.Config) -> Callable[[Model], Mapping[str, bytes]] | None:
         """Draws pictures of the model into the run folder now and then, by file name."""

@@ -115,6 +115,7 @@ def finish(task: AnyTask, run: Loaded, data: AnyData, progress: Progress) -> End
         use=use,
         facts={
             "model": f"{run.config['model_name']}, {in_words(run.model.config)}",
+            **({"chosen": run.config["race"]["said"]} if "race" in run.config else {}),
             **_beginnings(run),
             **task.facts(run),
             "held out": "; ".join([run.data.rule, *part.values()]),

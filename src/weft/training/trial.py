@@ -11,6 +11,7 @@ import torch
 
 from weft.core.threads import suited_threads
 from weft.models.outline import outline
+from weft.models.stream import Model
 from weft.training import loop
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_precision
@@ -25,18 +26,23 @@ WARM_UP, FEWEST_STEPS = 2, 4  # steps that are not counted, as the first are slo
 TRIAL_SECONDS = 2.0  # in which steps are timed before the size of a model is decided
 
 
+def trial_job(work: Work, model: Model, device: torch.device) -> loop.Job:
+    """What a model is trained by where nothing of it is kept: no notes, no checkpoints, no pictures."""
+    objective, seconds = work.objective.build(), work.budget.seconds
+    return loop.Job(model, objective, work.source, work.training, device, seconds, lambda line: None,
+                    lambda *a, **b: True, lambda model: None, Progress(quiet=True), StopRequest(), World())  # fmt: skip
+
+
 def trial_steps(work: Work, device: torch.device) -> Iterator[float]:
     """The seconds of one training step after another, on a model that is thrown away.
 
     It learns as in the run: with a rate near zero, matrices would stay denormal, and Muon took five times as long.
     """
     model = build(work.model, work.training.seed, frozen=work.frozen).to(device)
+    job = trial_job(work, model, device)
     dtype = pick_precision(work.training.precision, device)
     weights = Weights(model, dtype)
     optimizer = Optimizer(weights, work.training, fast=dtype)
-    objective = work.objective.build()
-    job = loop.Job(model, objective, work.source, work.training, device, None, lambda line: None, lambda *a, **b: True,
-                   lambda model: None, Progress(quiet=True), StopRequest(), World())  # fmt: skip
     for step in itertools.count():
         start = time.perf_counter()
         sums = loop.accumulate(job, np.arange(work.training.batch) + step * work.training.batch, step)

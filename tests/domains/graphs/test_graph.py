@@ -11,7 +11,13 @@ import torch
 
 import weft
 from weft.cli.app import run as command
+from weft.domains.graphs import recipe
+from weft.domains.registry import card_named
 from weft.errors import ConfigError, DataError, WeftError
+from weft.runs.start import Asked
+from weft.runs.training import planned_lines
+from weft.training.progress import Progress
+from weft.training.schedule import Budget
 
 FEW = {"dim": 8, "depth": 2, "heads": 2, "steps": 3, "evaluate_every": 3, "precision": "fp32", "quiet": True}
 
@@ -86,6 +92,39 @@ def test_nodes_are_labelled_and_those_to_test_on_are_measured_apart(tmp_path: Pa
     assert measured["baselines"]["propagation"]["accuracy"] == 1.0, "labels handed on along edges are right here"
     assert command(["predict", str(run.folder), str(data)]) == 0
     assert len(capsys.readouterr().out.strip().splitlines()) == 20
+    assert command(["evaluate", str(run.folder)]) == 0
+    said = capsys.readouterr().out.partition("test, over 5 examples")[2]
+    assert f"{measured['test']['accuracy']:.4f}" in said.splitlines()[1]
+
+
+def test_positions_of_the_nodes_are_drawn_and_near_ones_are_alike(tmp_path: Path):
+    data = tmp_path / "path.npz"
+    np.savez(data, edges=np.array([(i, i + 1) for i in range(19)]), labels=np.array(["left"] * 10 + ["right"] * 10))
+    run = weft.train(data, out=tmp_path / "run", **FEW)
+    view = run.look(what="positions")
+    near, far = view.similarity[1], view.similarity[5]
+    assert view.similarity[0] == 1.0 and near > far + 0.3, "a neighbour is more alike than a node far away"
+    assert len(view.to_json()["positions"]) == 20 and "similarity of positions" in view.text()
+    assert view.save(tmp_path / "positions.png").read_bytes().startswith(b"\x89PNG") and view.note() is None
+    assert command(["look", str(run.folder), "--what", "positions", "-o", str(tmp_path / "look.svg")]) == 0
+    with pytest.raises(ConfigError, match="expected positions, found 'codes'"):
+        run.look(what="codes")
+
+
+def test_a_plan_says_what_a_large_graph_goes_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    data = nodes_file(tmp_path)
+    card = card_named("graph")
+    asked = Asked((str(data),), None, "graph-transformer", None, Budget(steps=1), None, None, {})
+    read = card.reader.read(asked.sources, None, card.training())
+
+    def positions() -> str:
+        return planned_lines(asked, card, read, Progress(quiet=True))["positions"]
+
+    assert positions() == "8 eigenvectors of the Laplacian"
+    monkeypatch.setattr(recipe, "MOST_FOR_ALL", 10)
+    assert "8 eigenvectors" in positions() and "20 nodes are too many for attention between all of them" in positions()
+    monkeypatch.setattr(recipe, "solvable", lambda size: False)
+    assert "none: eigenvectors of large graphs need SciPy" in positions()
 
 
 def test_nodes_have_a_row_of_a_table_and_a_vector_each(tmp_path: Path):

@@ -9,6 +9,7 @@ reading    files become graphs and sets
 dataset    graphs, sets or nodes to train on and held out
 codec      GraphCodec: features, words and types of edges
 encoded    graphs as numbers and as samples
+positions  where nodes are: eigenvectors of the Laplacian, steps between nodes
 recipe     models that suit a budget
 baselines  plain methods: a linear map, the neighbours' labels, a forest on substructures
 views      a graph drawn, and what one node read

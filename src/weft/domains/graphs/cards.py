@@ -17,13 +17,14 @@ GRAPH = Card(
     reads="weft.domains.graphs.dataset.reader.LabelledGraphs",
     training=GraphTraining,
     models={
-        "graph-transformer": "the default: attention along edges and to all nodes, with distances and Laplacian "
-        "eigenvectors",
+        "graph-transformer": "the default for whole graphs: attention along edges and to all nodes, with distances and "
+        "Laplacian eigenvectors",
         "gat": "attention along edges only; for large graphs",
-        "gcn": "graph convolution: averages along edges, no attention",
+        "gcn": "graph convolution: normalised sums along edges (Kipf and Welling, 2017), no attention",
         "appnp": "an MLP on each node, then ten averages along edges (personalised PageRank): for few labels",
     },
     presets=ELEMENT_PRESETS,
+    races=("gcn", "appnp", "gat", "graph-transformer"),
     listed=15,
 )
 SETS = Card(

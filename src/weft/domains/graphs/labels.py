@@ -18,7 +18,8 @@ from weft.domains.graphs import recipe as recipes
 from weft.domains.graphs.baselines import node_baselines, whole_baselines
 from weft.domains.graphs.cards import GRAPH, SETS
 from weft.domains.graphs.codec import GraphCodec
-from weft.domains.graphs.dataset.data import GraphData, LabelledNodes, Rows, labels_of
+from weft.domains.graphs.dataset.data import GraphData, LabelledNodes, Rows, graphs_of, labels_of
+from weft.domains.graphs.dataset.dividing import rehearsal
 from weft.domains.graphs.elements import AskElements
 from weft.domains.graphs.encoded import EncodedGraphs
 from weft.domains.graphs.reading import files as graph_files
@@ -28,7 +29,8 @@ from weft.domains.graphs.reading.graph_set import GraphSet
 from weft.domains.graphs.reading.molecules import is_molecules
 from weft.domains.graphs.reading.properties import LabelColumn
 from weft.domains.graphs.settings import ElementTraining, GraphTraining, SetTraining
-from weft.domains.graphs.views import LookAtGraph, look_at_graph
+from weft.domains.graphs.views.positions import look_at_positions
+from weft.domains.graphs.views.reading import POSITIONS, LookAtGraph, look_at_graph
 from weft.files.known_roles import LABEL
 from weft.files.tables import open_table
 from weft.inspect.views import View
@@ -47,6 +49,7 @@ from weft.tasks.parts import End, Parts
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.table_inputs import InputColumn, InputRow
 from weft.tasks.table_inputs import opened as opened_table
+from weft.tasks.using import own_data
 from weft.training.progress import Progress
 
 T = TypeVar("T", bound=ElementTraining)
@@ -81,6 +84,9 @@ class ElementLabels(LabelTask[GraphData, EncodedGraphs, T]):
         recipes.check_size(model, encoded.largest, encoded.data.described, training=True)
         places = recipes.places_of(model)
         return encoded.source(places, tokens=training.tokens, rows=training.rows, seed=training.seed)
+
+    def model_lines(self, encoded: EncodedGraphs, model: Model.Config, name: str) -> Mapping[str, str]:
+        return recipes.position_remarks(model, encoded.largest, name)
 
     def batch_in_words(self, training: T, source: Source) -> str:
         return f"batches of up to {training.batch * training.rows} {self.whole}s"
@@ -134,6 +140,11 @@ class ElementLabels(LabelTask[GraphData, EncodedGraphs, T]):
         return whole_baselines(target, train, held_out, codec)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtGraph) -> View:
+        if how.what == POSITIONS:
+            graphs = graphs_of(own_data(self, run).train)
+            return look_at_positions(
+                max(graphs, key=lambda graph: graph.size), recipes.WAVES, recipes.places_of(run.model.config).waves
+            )
         one = only_one(inputs, f"a {self.whole}")
         codec, found = elements.graph_codec(run.codecs), self.graphs(run, one)
         graph = elements.aligned(found, codec)[0]
@@ -173,6 +184,9 @@ class GraphLabels(ElementLabels[GraphTraining]):
     whole = "graph"
     asks = (Asks("file", "a graph", graph_files.KNOWN),)
     embeds = asks
+
+    def rehearsal(self, data: GraphData) -> GraphData | None:
+        return rehearsal(data)
 
     def batch_in_words(self, training: GraphTraining, source: Source) -> str:
         return "the whole graph in each step" if source.per_epoch == 1 else super().batch_in_words(training, source)

@@ -5,7 +5,8 @@ from typing import TypeVar
 
 from weft.domains.graphs.codec import EncodedGraph, GraphCodec
 from weft.domains.graphs.dataset.data import GraphData
-from weft.domains.graphs.encoded import STEP_KINDS, EncodedGraphs, NodePositions
+from weft.domains.graphs.encoded import EncodedGraphs, NodePositions
+from weft.domains.graphs.positions import STEP_KINDS, solvable
 from weft.domains.graphs.reading.graph_set import NODE_BYTES, SMALLER
 from weft.domains.graphs.settings import ELEMENTS, ElementTraining
 from weft.errors import ConfigError
@@ -44,7 +45,8 @@ APPNP_BAGS_DROPOUT = 0.8  # within appnp, on sparse features
 BAGS_STD = 0.1  # with which the table of sparse features starts
 RATE = {"lr": 3e-3, "optimizer": "adamw", "weight_decay": 0.1, "table_decay": 0.1}
 TOKEN_NET_RATE = {"lr": 5e-3, "optimizer": "adamw", "weight_decay": 1.0, "table_decay": 2.0}
-APPNP_RATE = {**TOKEN_NET_RATE, "lr": 2e-2, "table_decay": 5.0}
+APPNP_RATE = {**TOKEN_NET_RATE, "lr": 2e-2, "table_decay": 5.0, "precision": "fp32"}  # sums of bf16 numbers are slower
+LOOK_STEPS = 10  # between two looks at held-out nodes of a single graph: few labels are soon learned by heart
 FIXED = (*OF_A_TRUNK, "input_dropout")
 GRAPHS: Recipe[Size] = Recipe(
     models=GRAPH_MODELS,
@@ -95,14 +97,15 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     dropout = usual if training.dropout is None else training.dropout
     usual = BAGS_DROPOUT if sparse else 0.0
     input_dropout = usual if training.input_dropout is None else training.input_dropout
-    everywhere = name == "graph-transformer" and encoded.largest.size <= MOST_FOR_ALL
+    transformer, largest = name == "graph-transformer", encoded.largest.size
+    everywhere = transformer and largest <= MOST_FOR_ALL
     joined = encoded.data.thing == "graphs"
     embed = GraphEmbed.Config(
         features=codec.features,
         bags=codec.bags,
         kinds=tuple(len(words) + 1 for words in codec.kinds),
         degrees=DEGREES if joined and not codec.bags else 0,
-        waves=WAVES if everywhere else 0,
+        waves=WAVES if transformer and solvable(largest) else 0,
         dropout=input_dropout,
         std=BAGS_STD if codec.bags else GraphEmbed.Config().std,
     )
@@ -117,6 +120,8 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     config = recipe.models[name](size, embed, wanted, dropout=dropout)
     if numbers and "average" not in request.settings:
         training = training.replace(average=AVERAGED)
+    if level == "nodes" and len(encoded.train.graphs) == 1 and training.evaluate_every is None:
+        training = training.replace(evaluate_every=LOOK_STEPS)
     return with_model_settings(config, request), training.replace(dropout=dropout, input_dropout=input_dropout)
 
 
@@ -126,6 +131,21 @@ def places_of(model: Model.Config) -> NodePositions:
     assert isinstance(stream.embed, GraphEmbed.Config)
     bias = stream.trunk.bias
     return NodePositions(stream.embed.waves, isinstance(bias, Kinds.Config) and bias.relation == STEPS)
+
+
+def position_remarks(model: Model.Config, largest: EncodedGraph, name: str) -> dict[str, str]:
+    """What a graph transformer knows of where nodes are, and what it goes without, for a plan."""
+    if name != "graph-transformer":
+        return {}
+    places = places_of(model)
+    found = [f"{places.waves} eigenvectors of the Laplacian"] if places.waves else []
+    found += [] if found else ["none: eigenvectors of large graphs need SciPy (pip install 'weft[graph]')"]
+    if not places.steps and largest.size > MOST_FOR_ALL:
+        found.append(
+            f"{largest.size:,} nodes are too many for attention between all of them and for their distances (at most "
+            f"{MOST_FOR_ALL:,}): they read along edges only"
+        )
+    return {"positions": "; ".join(found)}
 
 
 def check_size(model: Model.Config, graph: EncodedGraph | Graph, where: str, *, training: bool = False) -> None:

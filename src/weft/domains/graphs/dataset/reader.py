@@ -1,12 +1,12 @@
 """Graphs, sets and nodes in files, divided into those to learn from and those held out."""
 
-import hashlib
 from collections.abc import Sequence
 from typing import final
 
 import numpy as np
 
 from weft.domains.graphs.dataset.data import GraphData, LabelledNodes, Level
+from weft.domains.graphs.dataset.dividing import nodes_split
 from weft.domains.graphs.reading import files as graphs
 from weft.domains.graphs.reading import set_files as sets
 from weft.domains.graphs.reading.graph_set import GraphSet
@@ -101,7 +101,7 @@ def node_data(found: GraphSet, valid: GraphSet | None, asked: Kind | None, name:
         held = LabelledNodes(graphs, held_masks, others)
         rule = f"{held.count:,} nodes: those that the file names for validation"
     else:
-        train_masks, held_masks = _nodes_split(every, kind)
+        train_masks, held_masks = nodes_split(every, kind)
         train, held = LabelledNodes(graphs, train_masks), LabelledNodes(graphs, held_masks)
         rule = (
             f"{held.count:,} of {every.count:,} labelled nodes: about {SHARE:.0%} are held out, those whose name has "
@@ -153,19 +153,6 @@ def _by_parts(
     if not any(mask.any() for mask in held):
         raise DataError("nodes to train on are named, and none to validate on", where=where, fix="name some as val")
     return train, held, test
-
-
-def _nodes_split(every: LabelledNodes, kind: Kind) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """A share of the labelled nodes, of every class alike, by the digest of the graph's place and the node's name."""
-    places = [(g, int(i)) for g, mask in enumerate(every.masks) for i in np.flatnonzero(mask)]
-    names = [f"{g} {every.graphs[g].node(i)}" for g, i in places]
-    digests = [hashlib.sha256(name.encode("utf-8")).digest() for name in names]
-    groups = every.labels() if kind == "classes" else None
-    sides = [[np.zeros(graph.size, bool) for graph in every.graphs] for _ in range(2)]
-    for masks, nodes in zip(sides, split_rows(places, digests, what="labelled nodes", groups=groups), strict=True):
-        for graph, node in nodes:
-            masks[graph][node] = True
-    return sides[0], sides[1]
 
 
 def _checked(labels: Sequence[str], asked: Kind | None, where: str, thing: str) -> Kind:

@@ -15,111 +15,39 @@ from weft.core import record
 from weft.core.recording import Reading
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.encoded import NodePositions, batch_of
+from weft.domains.graphs.views.drawing import draw_graph, layout
 from weft.errors import ConfigError, DataError, nearest
-from weft.inspect.figures import EDGE, INK, PALE, SERIES, SHADES, Format, Sheet, shades, sheet
 from weft.inspect.views import AttentionChoice, LookedAnswer, View, page, svg_figure
 from weft.modalities.graph import Graph, SparseRows
 from weft.models.stream import Stream
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 
-SIDE = 6.0  # inches
-ROUNDS = 300  # of the springs
-NAMED = 40  # nodes up to which all have their names written
-MOST_CLASSES = 8
-
-
-def layout(count: int, edges: Sequence[tuple[int, int]], plane: np.ndarray | None = None) -> np.ndarray:
-    """(count, 2) positions from 0 to 1: edges are springs, nodes repel each other (Fruchterman and Reingold, 1991)."""
-    chance = np.random.Generator(np.random.PCG64(1))
-    places = chance.random((count, 2)) if plane is None else np.array(plane, float)
-    if plane is None and count > 1:
-        joined = np.zeros((count, count))
-        for a, b in edges:
-            joined[a, b] = joined[b, a] = 1.0
-        length = 1 / np.sqrt(count)
-        for step in range(ROUNDS):
-            apart = places[:, None] - places
-            distance = np.maximum(np.sqrt((apart**2).sum(-1)), 1e-3)
-            force = length**2 / distance**2 - joined * distance / length
-            move = (apart * force[..., None]).sum(1) - 0.5 * (places - 0.5)  # the middle draws what no edge holds
-            size = np.maximum(np.sqrt((move**2).sum(-1, keepdims=True)), 1e-9)
-            places = places + move / size * np.minimum(size, 0.1 * (1 - step / ROUNDS))
-    low, high = places.min(0), places.max(0)
-    return (places - low) / np.where(high > low, high - low, 1.0)
-
-
-def draw_graph(
-    places: np.ndarray,
-    edges: Sequence[tuple[int, int]],
-    *,
-    reader: int,
-    shares: np.ndarray,
-    names: Sequence[str],
-    answers: Sequence[str] = (),
-    title: str = "",
-    note: str = "",
-    format: Format = "png",
-) -> bytes:
-    """A PNG or SVG: grey edges, and from the node that reads a line to each that it read, as dark as its share."""
-    most, scale = float(shares.max(initial=0.0)), shades(SHADES[1:])
-    with sheet(format) as on:
-        if title:
-            on.text(0, -0.52, title, size=12, va="bottom")
-        on.text(0, -0.22, note, color=PALE, va="bottom")
-        axis = on.axis(0, 0, SIDE, SIDE, frame=None)
-        axis.set(xlim=(-0.06, 1.06), ylim=(-0.06, 1.06))
-        for a, b in edges:
-            axis.plot(*places[[a, b]].T, color=EDGE, linewidth=0.7, zorder=1)
-        for i in np.argsort(shares):
-            if i != reader and shares[i] > 0 and most > 0:
-                dark = shares[i] / most
-                line = {"color": scale(dark), "linewidth": 0.8 + 3.2 * dark, "zorder": 2, "solid_capstyle": "round"}
-                axis.plot(*places[[reader, i]].T, **line)
-        classes = sorted(set(answers))[:MOST_CLASSES]
-        colours = {name: SERIES[place] for place, name in enumerate(classes)}
-        size = 160 if len(places) <= NAMED else 70
-        for i, (x, y) in enumerate(places):
-            fill = colours.get(answers[i], PALE) if answers else "#9cc3e4"
-            edge, width = (INK, 2.4) if i == reader else ("white", 0.8)
-            axis.scatter(
-                [x], [y], s=size * (1.6 if i == reader else 1), c=fill, edgecolors=edge, linewidths=width, zorder=3
-            )
-        _write(on, places, names, reader, shares, len(places) <= NAMED)
-        for place, name in enumerate(classes):
-            y = 0.1 + 0.24 * place
-            on.axis(SIDE + 0.15, y, 0.13, 0.13, frame=None).set_facecolor(colours[name])
-            on.text(SIDE + 0.36, y - 0.01, name)
-        return on.bytes()
-
-
-def _write(on: Sheet, places: np.ndarray, names: Sequence[str], reader: int, shares: np.ndarray, every: bool) -> None:
-    """Names beside the nodes: all, or those that were read most."""
-    most = set(np.argsort(-shares)[:8].tolist())
-    for i, (x, y) in enumerate(places):
-        if every or i == reader or i in most:
-            share = f" {shares[i]:.0%}" if shares[i] >= 0.005 else ""
-            left = (x + 0.06) / 1.12 * SIDE + 0.12
-            on.text(left, SIDE - (y + 0.06) / 1.12 * SIDE - 0.06, f"{names[i][:18]}{share}", size=7,
-                    color=INK if share else PALE)  # fmt: skip
-
-
 MOST_DRAWN = 60  # nodes around the one that reads
 LISTED = 12  # nodes named in words
+
+
+POSITIONS = "positions"
 
 
 class LookAtGraph(Config):
     """Settings of a look at a graph."""
 
+    what: str | None = None
     node: str | None = None
     layer: int | None = None
     head: int | None = None
 
     about: ClassVar[Mapping[str, str]] = {
+        "what": "positions: the graph of the training data, coloured by the eigenvectors of its Laplacian",
         "node": "the node whose attention is shown, by its name or number; by default the one with most neighbours",
         "layer": "one layer, from 1; by default the mean of all",
         "head": "one head, from 1; by default the mean of all",
     }
+
+    def check(self) -> None:
+        if self.what not in (None, POSITIONS):
+            raise ConfigError(f"expected {POSITIONS}, found {self.what!r}", where="what")
 
 
 @dataclass(eq=False, repr=False)
@@ -197,7 +125,7 @@ class GraphView(View):
     def note(self) -> str | None:
         """What a user should know of the picture."""
         if self.averages:
-            return "this model has no attention: it takes the mean of all that a node is joined to"
+            return "this model has no attention: it sums up all that a node is joined to, by fixed weights"
         hidden = self.graph.size - len(self.drawn())
         return f"{hidden:,} nodes farther away are not drawn" if hidden > 0 else None
 
