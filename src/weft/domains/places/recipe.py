@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from weft.domains.places.codec import PlaceCodec
+from weft.domains.places.codec import ColourCodec, PlaceCodec
 from weft.domains.places.dataset import PlaceData
 from weft.domains.places.encoded import EncodedPlaces
 from weft.domains.places.settings import PLACES, PlaceTraining
@@ -18,6 +18,7 @@ from weft.tasks.request import Draft, Loaded
 MIN_EPOCHS = MinEpochs(24, enough=2_000_000)
 FEWEST_PLACES = 65_536  # of an epoch when a size is chosen: data with fewer places makes more epochs
 SCALE_PLACES = 64  # along a side, for each typical wave of a Fourier code
+CELL_PLACES = 2  # along a side, for each cell of the finest grid of a hash code
 DEGREE_PLACES = 6  # square root of the number of places, for each degree of harmonics
 LADDER = (
     CoordinateSize(dim=64, depth=2, features=128),
@@ -28,13 +29,15 @@ LADDER = (
     CoordinateSize(dim=384, depth=4, features=384),
     CoordinateSize(dim=512, depth=5, features=512),
 )
+HASH_SIZE = CoordinateSize(dim=64, depth=2)  # the tables hold the picture, the layers mix what they say
 CODE_WIDTHS = {"tiny": 128, "mini": 256, "small": 256, "base": 512}  # of the Fourier code of each preset
 PRESETS = {name: CoordinateSize(one.dim, one.depth, CODE_WIDTHS[name]) for name, one in PLACES.items()}
 RELU = {"lr": 1e-2, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 0.0}
 SIREN = {"lr": 1e-3, "optimizer": "adamw", "head_lr": 1.0, "weight_decay": 0.0}  # Muon's steps grow too long for it
 HARMONICS = {"lr": 1e-3, "matrix_lr": 3.0, "head_lr": 1.0, "weight_decay": 3.0}  # decay keeps their waves wide
-RATES: dict[str, dict[str, Any]] = {"fourier": RELU, "raw": RELU, "siren": SIREN, "harmonics": HARMONICS}
-OF_A_FIELD = (*OF_A_TRUNK, "code", "scale", "features", "degree")
+HASH = {"lr": 1e-2, "optimizer": "adamw", "head_lr": 1.0, "weight_decay": 0.0}
+RATES: dict[str, dict[str, Any]] = {"hash": HASH, "fourier": RELU, "raw": RELU, "siren": SIREN, "harmonics": HARMONICS}
+OF_A_FIELD = (*OF_A_TRUNK, "code", "scale", "features", "degree", "cells")
 RECIPE = Recipe(
     models={"field": field},
     presets=PRESETS,
@@ -52,18 +55,22 @@ def new_field(draft: FieldDraft) -> tuple[Stream.Config, PlaceTraining]:
     place, label, training = draft.codec("place", PlaceCodec), draft.codec("label", LabelCodec), draft.training
     places = len(draft.encoded.train)
     smooth = place.globe and not isinstance(label, ClassCodec)  # borders of classes are sharp
-    code: CodeName = training.code or ("harmonics" if smooth else "fourier")
+    usual: CodeName = "hash" if isinstance(label, ColourCodec) else "harmonics" if smooth else "fourier"
+    code: CodeName = training.code or usual
     scale = training.scale or float(f"{min(10.0, max(0.5, math.sqrt(places) / SCALE_PLACES)):.2g}")
 
     def make(size: CoordinateSize) -> Stream.Config:
         return field(size, place.axes, outputs=label.outputs, code=code, scale=scale, dropout=training.dropout or 0.0)
 
     degree = training.degree or min(24, max(4, round(math.sqrt(places) / DEGREE_PLACES)))
-    size = _choose(draft, [_own(replace(one, degree=degree), training) for one in _rungs(draft)], make)
+    cells = training.cells or max(1, round(math.sqrt(places) / CELL_PLACES))
+    rungs = [_own(replace(one, degree=degree, cells=cells), training) for one in _rungs(draft, code)]
+    size = _choose(draft, rungs, make)
     config = with_model_settings(make(size), draft.request)
     rates = {name: value for name, value in RATES[code].items() if name not in draft.request.settings}
     own = {"scale": scale, "features": size.features} if code == "fourier" else {}
     own |= {"degree": degree} if code == "harmonics" else {}
+    own |= {"cells": cells} if code == "hash" else {}
     sizes = {
         "dim": config.dim,
         "depth": len(config.trunk.all_blocks()),
@@ -73,8 +80,10 @@ def new_field(draft: FieldDraft) -> tuple[Stream.Config, PlaceTraining]:
     return config, training.replace(**rates, **own, **sizes)
 
 
-def _rungs(draft: FieldDraft) -> tuple[CoordinateSize, ...]:
-    return LADDER if draft.request.preset is None else (PRESETS[draft.request.preset],)
+def _rungs(draft: FieldDraft, code: CodeName) -> tuple[CoordinateSize, ...]:
+    if draft.request.preset is not None:
+        return (PRESETS[draft.request.preset],)
+    return (HASH_SIZE,) if code == "hash" else LADDER
 
 
 def _own(size: CoordinateSize, training: PlaceTraining) -> CoordinateSize:

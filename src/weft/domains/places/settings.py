@@ -21,10 +21,11 @@ class PlaceTraining(RowTraining):
 
     batch: int = 32
     precision: Literal["auto", "fp32", "bf16"] = "fp32"
-    code: Literal["fourier", "siren", "harmonics", "raw"] | None = None
+    code: Literal["hash", "fourier", "siren", "harmonics", "raw"] | None = None
     scale: float | None = None
     features: int | None = None
     degree: int | None = None
+    cells: int | None = None
     lat_column: str | None = None
     lon_column: str | None = None
     time_column: str | None = None
@@ -35,12 +36,13 @@ class PlaceTraining(RowTraining):
     about: ClassVar[Mapping[str, str]] = {
         **{name: text for name, text in RowTraining.about.items() if name != "heads"},
         "batch": "batch size: groups of 64 places in a training step",
-        "code": "position encoding: fourier (default for pictures, planes, classes), siren, harmonics (default for "
-        "numbers on the globe) or raw",
+        "code": "position encoding: hash (multi-resolution hash grid; default for pictures), fourier (default for "
+        "planes and classes), harmonics (default for numbers on the globe), siren or raw",
         "scale": "frequency scale of the Fourier features: typical number of waves over half the picture; a larger one "
         "shows finer detail",
         "features": "number of Fourier features",
         "degree": "degree of the finest spherical harmonics, which have this many waves around the globe",
+        "cells": "cells along a side of the finest grid of a hash code: more show finer detail, fewer fill gaps better",
         "lat_column": "the column of the latitude in degrees: its name, or its number from 1",
         "lon_column": "the column of the longitude in degrees",
         "time_column": "the column of the time: numbers, or dates as 2024-07-01",
@@ -53,6 +55,7 @@ class PlaceTraining(RowTraining):
         super().check()
         within(self, "features", 2, 2**16)
         within(self, "degree", 1, 40)
+        within(self, "cells", 1, 2**16)
         if self.scale is not None and not self.scale > 0:
             raise ConfigError(f"must be above 0, found {self.scale}", where="scale")
         if self.features is not None and self.features % 2:

@@ -1,5 +1,6 @@
 """Coordinate networks by their position code: coordinates in, the values of a field there out. No token reads another.
 
+hash        vectors at the corners of grids of several resolutions, then layers of ReLU (Mueller et al., 2022)
 fourier     sines and cosines of random frequencies, then layers of ReLU (Tancik et al., 2020)
 siren       the coordinates, then layers of sines (Sitzmann et al., 2020)
 harmonics   spherical harmonics of a place on the globe, then layers of sines (Russwurm et al., 2024)
@@ -14,27 +15,32 @@ from weft.core.transforms import Activation
 from weft.errors import ConfigError
 from weft.modalities.points import PointEmbed
 from weft.models.stream import Stream
-from weft.position import Code, Coordinates, Fourier, Harmonics, Joined
+from weft.position import Code, Coordinates, Fourier, Harmonics, HashGrid, Joined
 from weft.position.globe import DIRECTION
 
-CodeName = Literal["fourier", "siren", "harmonics", "raw"]
+CodeName = Literal["hash", "fourier", "siren", "harmonics", "raw"]
 CODES: tuple[str, ...] = get_args(CodeName)
 OMEGA = {"siren": 30.0, "harmonics": 10.0}  # of layers of sines; harmonics are fine waves already
+COARSE, LEVELS, LEVEL_WIDTH = 8, 8, 2  # of a hash code: cells of its coarsest grid, grids, numbers at a corner
 TIME_WIDTH, TIME_SCALE = 32, 1.0  # of the code of time beside harmonics, and its typical waves over half the span
 
 
 @dataclass(frozen=True)
 class CoordinateSize:
-    """The sizes of a coordinate network. `features` is the width of a Fourier code, `degree` that of harmonics."""
+    """The sizes of a coordinate network.
+
+    `features` is the width of a Fourier code, `degree` that of harmonics, `cells` those of a hash code's finest grid.
+    """
 
     dim: int
     depth: int
     features: int = 256
     degree: int = 20
+    cells: int = 128
 
     def check(self) -> None:
         """Refuse what cannot be built."""
-        for name in ("dim", "depth", "features", "degree"):
+        for name in ("dim", "depth", "features", "degree", "cells"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"must be at least 1, found {getattr(self, name)}", where=name)
 
@@ -73,6 +79,9 @@ def _code(size: CoordinateSize, axes: tuple[str, ...], code: CodeName, scale: fl
     globe = {"lat", "lon"} <= set(axes)
     others = tuple(axis for axis in axes if axis not in ("lat", "lon")) if globe else axes
     straight = (*DIRECTION, *others) if globe else axes
+    if code == "hash":
+        fine = max(COARSE, size.cells)
+        return HashGrid.Config(axes=straight, levels=LEVELS, coarse=COARSE, fine=fine), LEVELS * LEVEL_WIDTH
     if code == "fourier":
         return Fourier.Config(axes=straight, scale=scale), size.features
     if code != "harmonics":
