@@ -120,7 +120,7 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     config = recipe.models[name](size, embed, wanted, dropout=dropout)
     if numbers and "average" not in request.settings:
         training = training.replace(average=AVERAGED)
-    if level == "nodes" and len(encoded.train.graphs) == 1 and training.evaluate_every is None:
+    if level == "nodes" and largest == encoded.nodes and training.evaluate_every is None:
         training = training.replace(evaluate_every=LOOK_STEPS)
     return with_model_settings(config, request), training.replace(dropout=dropout, input_dropout=input_dropout)
 
