@@ -1,4 +1,5 @@
 import json
+import re
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -479,3 +480,58 @@ def test_merges_of_a_short_text_are_learned_from_all_of_it(
     monkeypatch.setattr(making, "CHUNK_CHARACTERS", 10)
     monkeypatch.setattr(making, "LEARNED_CHARACTERS", size)
     assert making.train("bpe", pieces, 300, characters=size if characters else None).to_json() == first
+
+
+# Symbols
+
+SYMBOLS = ("<User:>", "<User", "<Größe:>", "cloth")
+
+
+@cache
+def with_symbols(kind: str) -> Tokenizer:
+    return train(kind, [STORY, None, "<User:>cloth"], 300 if kind == "bpe" else None, symbols=SYMBOLS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60, deadline=None)
+@given(text=st.lists(st.sampled_from([*SYMBOLS, "<", "User", ":>", "weaver", " the", "\n", END, "é"])).map("".join))
+def test_a_symbol_is_one_token_wherever_it_stands(kind: str, text: str) -> None:
+    tokenizer = with_symbols(kind)
+    ids = tokenizer.encode(text)
+    assert [id for id in ids if tokenizer.names[id] in SYMBOLS] == [
+        tokenizer.names.index(one) for one in re.findall("<User:>|<User|<Größe:>|cloth", text)
+    ]
+    assert tokenizer.kind == kind
+    assert np.array_equal(ids, in_library(tokenizer).encode(text, add_special_tokens=False).ids)
+    if kind != "characters":
+        assert tokenizer.decode(ids) == text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_symbols_are_kept_in_the_file_and_learned_from_no_text(kind: str) -> None:
+    tokenizer = with_symbols(kind)
+    again = Tokenizer.from_json(tokenizer.to_json())
+    assert again.digest == tokenizer.digest and again.symbols == SYMBOLS and again.kind == kind
+    plain = [name for name in tokenizer.names if name not in (*SYMBOLS, END)]
+    assert not any("User" in name or "cloth" in name for name in plain)
+    assert kind != "bpe" or tokenizer.size <= 300
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_symbol_is_whole_where_two_pieces_of_a_stream_meet_in_it(kind: str) -> None:
+    tokenizer = with_symbols(kind)
+    whole, cut = (encode_pieces(tokenizer, pieces) for pieces in (["a <User:> b", None], ["a <Us", "er:> b", None]))
+    assert np.array_equal(whole, cut)
+
+
+@pytest.mark.parametrize("symbols", [("<a b>",), ("x",), ("<a>", "<a>"), (END,)])
+def test_what_cannot_be_a_symbol_is_refused(symbols: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError, match="symbol|mark"):
+        train("bytes", [STORY], symbols=symbols)
+
+
+def test_a_mark_is_found_by_its_name_only_in_a_text_with_marks() -> None:
+    tokenizer = train("characters", [STORY], marks=["<User:>"])
+    mark = tokenizer.names.index("<User:>")
+    assert mark not in tokenizer.encode("<User:>") and tokenizer.decode([mark]) == ""
+    assert tokenizer.encode_marked("a<User:>").tolist() == [*tokenizer.encode("a"), mark]

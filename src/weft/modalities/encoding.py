@@ -55,7 +55,8 @@ def encode_pieces(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> np.ndar
 
 def _encoded(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> Iterator[np.ndarray | None]:
     if tokenizer.kind in ("bytes", "characters"):
-        yield from (None if piece is None else tokenizer.encode(piece) for piece in pieces)
+        whole = parts_of(pieces, CHUNK_CHARACTERS, MAX_UNBROKEN) if tokenizer.symbols else pieces  # a symbol is not cut
+        yield from (None if piece is None else tokenizer.encode(piece) for piece in whole)
         return
     parts = (
         parts_of(pieces, CHUNK_CHARACTERS, MAX_UNBROKEN)

@@ -7,7 +7,7 @@ Every kind is a standard tokenizer.json, so that other tools can read a run:
     bpe          bytes merged by how often they stand together (Sennrich et al., 2016); loses nothing
 
 or one made elsewhere. One special token ends each document, another may stand for a hidden token; the name of either
-written in a text is text, and never becomes its id.
+written in a text is text, and never becomes its id. Symbols, such as <User:>, are texts that are one token each.
 """
 
 import codecs
@@ -28,6 +28,7 @@ from weft.modalities.tokenizer_json import (
     MASKS,
     UNKNOWN,
     bytes_by_id,
+    check_symbols,
     check_unicode,
     kind_of,
     marks_of,
@@ -60,6 +61,8 @@ class Tokenizer:
         self._inside_special = re.compile("|".join(inside))
         self._bytes = bytes_by_id(data, names, set(special), self.kind)
         self._added_bytes = self._bytes or spaced_bytes(data, names, set(special))
+        self.symbols = tuple(t["content"] for t in data["added_tokens"] if not t["special"])
+        self._symbol = any_of(self.symbols)
         self._lookup = None
         if self.kind == "characters":
             self._lookup = np.full(0x110000, self._unknown, self.dtype)
@@ -69,11 +72,20 @@ class Tokenizer:
         self.cuts_at_words = np.array_equal(self.encode("ab cd\nef"), words)
 
     @classmethod
-    def from_json(cls, text: str, where: str = "tokenizer.json", *, mask: bool = False) -> "Tokenizer":
+    def from_json(
+        cls,
+        text: str,
+        where: str = "tokenizer.json",
+        *,
+        mask: bool = False,
+        symbols: Sequence[str] = (),
+        marks: Sequence[str] = (),
+    ) -> "Tokenizer":
         """A tokenizer from the text of a tokenizer.json.
 
         Truncation, padding and dropout set in it are put out of force: encoding is a function of the text and loses
-        none of it. An end token is added where none is known, and, if asked for, a token that stands for hidden ones.
+        none of it. An end token is added where none is known, and, if asked for, a token that stands for hidden ones,
+        `symbols`, which are tokens wherever a text holds them, and `marks`, which no text holds.
         """
         data = read_json(text, where=where)
         check_unicode(data, where)
@@ -88,6 +100,12 @@ class Tokenizer:
             names += [MASK] if MASK not in names else []
             added = [token for token in added if token["content"] != MASK]
             added.append({**flags, "id": names.index(MASK), "content": MASK, "special": True})
+        check_symbols((*symbols, *marks))
+        known = {token["content"] for token in added}
+        for name in (*symbols, *marks):
+            if name not in known:
+                names += [name] if name not in names else []
+                added.append({**flags, "id": names.index(name), "content": name, "special": name in marks})
         data |= {"truncation": None, "padding": None, "added_tokens": sorted(added, key=lambda token: token["id"])}
         if data["model"].get("dropout") is not None:
             data["model"]["dropout"] = None
@@ -121,10 +139,36 @@ class Tokenizer:
 
     def encode(self, text: str) -> np.ndarray:
         """The ids of a text, with no mark at its start or end."""
+        if self.kind not in ("bytes", "characters"):
+            _utf8(text)
+            return self.encode_all([text])[0]
+        if self._symbol is None:
+            return self._letters(text)
+        parts = self._symbol.split(text)  # every second one is a symbol
+        one = (
+            np.array([self.names.index(part)], self.dtype) if i % 2 else self._letters(part)
+            for i, part in enumerate(parts)
+        )
+        return np.concatenate(list(one))
+
+    def _letters(self, text: str) -> np.ndarray:
+        """The ids of the characters or bytes of a text."""
         if self._lookup is not None:
             return self._lookup[codes_of(text)]
-        data = _utf8(text)
-        return np.frombuffer(data, np.uint8).astype(self.dtype) if self.kind == "bytes" else self.encode_all([text])[0]
+        return np.frombuffer(_utf8(text), np.uint8).astype(self.dtype)
+
+    def encode_marked(self, text: str) -> np.ndarray:
+        """The ids of a text in which the names of special tokens stand for these, as in a chat template."""
+        with typed(self._where):
+            return np.array(self._marking.encode(text, add_special_tokens=False).ids, self.dtype)
+
+    @cached_property
+    def _marking(self) -> Any:
+        """The library's tokenizer that finds special tokens in texts."""
+        from tokenizers import Tokenizer as Library
+
+        with typed(self._where):
+            return Library.from_str(self._json)
 
     def encode_all(self, texts: list[str]) -> list[np.ndarray]:
         """The ids of several texts, by the library, on all cores."""
@@ -224,6 +268,12 @@ class Decoder:
             return ""
         self._before, self._waiting = self._waiting, []
         return text[len(known) :]
+
+
+def any_of(symbols: Sequence[str]) -> re.Pattern[str] | None:
+    """What finds symbols in a text, the longest where several begin at one place; None where there are none."""
+    names = sorted(symbols, key=len, reverse=True)
+    return re.compile(f"({'|'.join(map(re.escape, names))})") if names else None
 
 
 def codes_of(text: str) -> np.ndarray:

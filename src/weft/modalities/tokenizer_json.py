@@ -6,7 +6,7 @@ makes of it is then compared with that.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -68,13 +68,27 @@ def kind_of(data: dict[str, Any], names: list[str]) -> str:
 
     Others go by their model.
     """
-    alone, own = {**data, "added_tokens": [], "post_processor": None}, 2 if names[-2:] == [END, MASK] else 1
-    if names[-own] == END and len(data["added_tokens"]) == own:
-        if names[:-own] == byte_letters() and alone == made("bytes", names[:-own]):
+    added = sorted(token["id"] for token in data["added_tokens"])
+    letters = names[: len(names) - len(added)]
+    if added == list(range(len(letters), len(names))) and names[len(letters)] == END:
+        alone = {**data, "added_tokens": [], "post_processor": None}
+        if letters == byte_letters() and alone == made("bytes", letters):
             return "bytes"
-        if set(map(len, names[:-own])) == {1} and alone == made("characters", names[:-own]):
+        if set(map(len, letters)) == {1} and alone == made("characters", letters):
             return "characters"
     return str(data["model"].get("type", "bpe")).lower()
+
+
+def check_symbols(symbols: Sequence[str]) -> None:
+    """Refuse texts that cannot be one token each."""
+    for symbol in symbols:
+        if not 2 <= len(symbol) <= MAX_TOKEN or any(c.isspace() for c in symbol):
+            problem = f"a symbol has from 2 to {MAX_TOKEN} characters and no white space, found {symbol!r:.60}"
+            raise ConfigError(problem, where="symbols", fix="write it as <User:>")
+    if (twice := next((one for one in symbols if symbols.count(one) > 1), None)) is not None:
+        raise ConfigError(f"the symbol {twice!r} stands twice", where="symbols", fix="name it once")
+    if (own := next((one for one in symbols if one in (END, MASK)), None)) is not None:
+        raise ConfigError(f"{own!r} is a mark of weft's already", where="symbols", fix="use another name")
 
 
 def names_by_id(data: Any, where: str) -> list[str]:
@@ -106,7 +120,7 @@ def names_by_id(data: Any, where: str) -> list[str]:
 
 def bytes_by_id(data: dict[str, Any], names: list[str], special: set[int], kind: str) -> list[bytes] | None:
     """What each token is in bytes, where a text is its tokens' bytes joined; special tokens are none."""
-    decoder = data.get("decoder")
+    decoder, symbols = data.get("decoder"), {token["id"] for token in data["added_tokens"]}
     if kind == "characters":
         value: dict[str, int] = {}
     elif isinstance(decoder, dict) and decoder.get("type") == "ByteLevel":
@@ -114,10 +128,11 @@ def bytes_by_id(data: dict[str, Any], names: list[str], special: set[int], kind:
     else:
         return None
 
-    def plain(name: str) -> bytes:
-        return bytes(value[c] for c in name) if all(c in value for c in name) else name.encode("utf-8")
+    def plain(id: int, name: str) -> bytes:
+        spelt = id not in symbols and all(c in value for c in name)  # a symbol is written as it is
+        return bytes(value[c] for c in name) if spelt else name.encode("utf-8")
 
-    return [b"" if id in special else plain(name) for id, name in enumerate(names)]
+    return [b"" if id in special else plain(id, name) for id, name in enumerate(names)]
 
 
 def spaced_bytes(data: dict[str, Any], names: list[str], special: set[int]) -> list[bytes] | None:

@@ -1,15 +1,16 @@
 """Tokenizers chosen, learned from texts, and read from files."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from weft.config import MAX_JSON_BYTES, write_json
 from weft.errors import ConfigError, nearest
 from weft.modalities.encoding import CHUNK_CHARACTERS, MAX_UNBROKEN, parts_of, short_words
-from weft.modalities.tokenizer import Tokenizer, codes_of
-from weft.modalities.tokenizer_json import MAX_VOCAB, UNKNOWN, byte_letters, made, typed
+from weft.modalities.tokenizer import Tokenizer, any_of, codes_of
+from weft.modalities.tokenizer_json import MAX_VOCAB, UNKNOWN, byte_letters, check_symbols, made, typed
 
 KINDS = ("bytes", "characters", "bpe")
 LEARNED_CHARACTERS = (
@@ -50,28 +51,43 @@ def train(
     *,
     mask: bool = False,
     characters: int | None = None,
+    symbols: Sequence[str] = (),
+    marks: Sequence[str] = (),
 ) -> Tokenizer:
     """A tokenizer of a kind for a text, which is streamed. A kind that ends in .json is the path of one to load.
 
-    With `mask` it has a token that stands for hidden ones, which `vocab` counts. `characters` is the length of the
-    text: where that is known, bpe learns from part of a long one.
+    With `mask` it has a token that stands for hidden ones. `symbols` are texts that are one token each, `marks` tokens
+    that no text holds. `vocab` counts all of them. `characters` is the length of the text: where that is known, bpe
+    learns from part of a long one.
     """
+    extra: dict[str, Any] = {"mask": mask, "symbols": symbols, "marks": marks}
     if kind != "bpe" and vocab is not None:
         raise ConfigError("only a bpe tokenizer has a vocabulary size to choose", where="vocab", fix="leave it out")
     if kind.endswith(".json"):
-        return load(kind, mask=mask)
+        return load(kind, **extra)
     if kind not in KINDS:
         raise ConfigError(f"unknown tokenizer {kind!r}", fix=f"{nearest(kind, KINDS)}, or the path of a tokenizer.json")
+    check_symbols((*symbols, *marks))
     if kind == "bpe":
-        return _train_bpe(pieces, vocab, mask, characters or 0)
+        return _train_bpe(without(symbols, pieces), vocab, characters or 0, extra)
     if kind == "bytes":
-        return Tokenizer.from_json(write_json(made("bytes", byte_letters())), mask=mask)
+        return Tokenizer.from_json(write_json(made("bytes", byte_letters())), **extra)
     seen = np.zeros(0x110000, bool)
-    for piece in pieces:
+    for piece in without(symbols, pieces):
         seen[codes_of(piece or "")] = True
     seen[ord(UNKNOWN)] = False
     names = [UNKNOWN, *map(chr, np.flatnonzero(seen))]
-    return Tokenizer.from_json(write_json(made("characters", names)), mask=mask)
+    return Tokenizer.from_json(write_json(made("characters", names)), **extra)
+
+
+def without(symbols: Sequence[str], pieces: Iterable[str | None]) -> Iterator[str | None]:
+    """A stream of texts without the symbols in them: what stands before and behind one is apart."""
+    known = any_of(symbols)
+    if known is None:
+        yield from pieces
+        return
+    for part in parts_of(pieces, CHUNK_CHARACTERS, MAX_UNBROKEN):
+        yield from (None,) if part is None else known.split(part)[::2]
 
 
 def sampled(parts: Iterable[str | None], characters: int) -> Iterator[str]:
@@ -84,10 +100,12 @@ def sampled(parts: Iterable[str | None], characters: int) -> Iterator[str]:
             place += len(part)
 
 
-def _train_bpe(pieces: Iterable[str | None], vocab: int | None, mask: bool, characters: int) -> Tokenizer:
-    if vocab is None or not 257 + mask <= vocab <= MAX_VOCAB:
-        special = "the end and the mask" if mask else "and the end"
-        problem = f"expected a size from {257 + mask} (256 bytes {special}) to {MAX_VOCAB}, found {vocab}"
+def _train_bpe(pieces: Iterable[str | None], vocab: int | None, characters: int, extra: Mapping[str, Any]) -> Tokenizer:
+    mask, more = extra["mask"], len(extra["symbols"]) + len(extra["marks"])
+    least = 257 + mask + more
+    if vocab is None or not least <= vocab <= MAX_VOCAB:
+        special = f"{'the end and the mask' if mask else 'and the end'}{f', and {more} symbols' * bool(more)}"
+        problem = f"expected a size from {least} (256 bytes {special}) to {MAX_VOCAB}, found {vocab}"
         raise ConfigError(problem, where="vocab")
     from tokenizers import Tokenizer as Library
     from tokenizers import decoders, models, pre_tokenizers, trainers
@@ -96,7 +114,7 @@ def _train_bpe(pieces: Iterable[str | None], vocab: int | None, mask: bool, char
     library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     library.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocab - 1 - mask, min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
+        vocab_size=vocab - (least - 256), min_frequency=2, initial_alphabet=byte_letters(), show_progress=False
     )
     words = (
         word
@@ -105,17 +123,21 @@ def _train_bpe(pieces: Iterable[str | None], vocab: int | None, mask: bool, char
     )
     with typed("bpe"):
         library.train_from_iterator(words, trainer)
-        return Tokenizer.from_json(library.to_str(), mask=mask)
+        return Tokenizer.from_json(library.to_str(), **extra)
 
 
-def load(path: str | Path, *, mask: bool = False) -> Tokenizer:
-    """The tokenizer of a tokenizer.json file; with `mask`, it gets a token for hidden tokens if it has none."""
+def load(path: str | Path, *, mask: bool = False, symbols: Sequence[str] = (), marks: Sequence[str] = ()) -> Tokenizer:
+    """The tokenizer of a tokenizer.json file; with `mask`, it gets a token for hidden tokens if it has none.
+
+    It also gets the `symbols` and `marks` that it has not.
+    """
     path = Path(path)
     if not path.is_file():
         raise ConfigError("no such file", where=str(path), fix=f"kinds of tokenizer: {', '.join(KINDS)}")
     if path.stat().st_size > MAX_JSON_BYTES:
         raise ConfigError(f"larger than {MAX_JSON_BYTES >> 20} MiB", where=str(path))
     try:
-        return Tokenizer.from_json(path.read_text(encoding="utf-8-sig"), where=str(path), mask=mask)
+        text = path.read_text(encoding="utf-8-sig")
+        return Tokenizer.from_json(text, where=str(path), mask=mask, symbols=symbols, marks=marks)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot be read: {error}", where=str(path)) from None

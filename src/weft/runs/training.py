@@ -25,6 +25,7 @@ from weft.runs.start import Asked, choose, reading_settings
 from weft.storage.store import shown
 from weft.tasks.baselines import COMPARED
 from weft.tasks.card import Card
+from weft.tasks.finetuning import kept_settings
 from weft.tasks.planning import AnyData, Plan, plan, record_of, restore, training_of
 from weft.tasks.request import Loaded, Request
 from weft.tasks.settings.limits import with_settings
@@ -98,7 +99,7 @@ def train_from(asked: Asked, place: RunFolder | None, progress: Progress, stop: 
         card, why = choose(asked, was)
     if was not in (card.name, *card.task.starts_from):
         raise WeftError(f"the run to start from is of the task {was}, not {card.name}", where="--from")
-    kept = {name: origin.config["training"].get(name) for name in card.task.recipe.kept}
+    kept = kept_settings(card.training, card.task.recipe, origin.config["training"])
     settings = reading_settings(card, asked, {name: value for name, value in kept.items() if value is not None})
     with asked.reading():
         data = card.reader.read(asked.sources, asked.valid, settings, read_counter(progress))

@@ -51,11 +51,17 @@ def first_training(kind: type[S], recipe: AnyRecipe, request: Request, name: str
         return settings
     was = origin.config["training"]
     settings = kind(**finetuning_rates(kind, recipe, origin, name))
-    settings = settings.replace(**{k: was[k] for k in recipe.kept if k in was and k in field_types(kind)})
+    settings = settings.replace(**kept_settings(kind, recipe, was))
     settings = with_settings(settings, request.training_settings)
     if "lr" not in request.settings and (settings.freeze or settings.lora) and settings.optimizer == "adamw":
         settings = settings.replace(lr=ADAPTER_LR * settings.lr)
     return settings
+
+
+def kept_settings(kind: type[SizedTraining], recipe: AnyRecipe, was: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the run to start from, as its config.json has them, that a run takes over from it."""
+    kept = {name: was[name] for name in recipe.kept if name in was and name in field_types(kind)}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in kept.items()}
 
 
 def finetuning_rates(kind: type[SizedTraining], recipe: AnyRecipe, origin: Loaded, name: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from weft.training.schedule import Budget
 
 QUICK_STEPS = 150  # of the preset that trains in seconds
 OF_A_TRUNK = ("dim", "depth", "heads", "dropout")
-OF_A_READER = (*OF_A_TRUNK, "context", "tokenizer", "vocab")
+OF_A_READER = (*OF_A_TRUNK, "context", "tokenizer", "vocab", "symbols")
 
 Sz = TypeVar("Sz")
 M = TypeVar("M", bound=Model.Config)

@@ -115,7 +115,7 @@ def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Ca
     kind = training.tokenizer or "bpe"
     texts = [text for pair in data.train for text in (pair.source, spelt(pair.target))]
     vocab = training.vocab or (tokenizers.vocabulary_of_pairs(data.characters) if kind == "bpe" else None)
-    learned = TextCodec.learn(ended(texts), kind, vocab, characters=sum(map(len, texts)))
+    learned = TextCodec.learn(ended(texts), kind, vocab, characters=sum(map(len, texts)), symbols=training.symbols)
     return {"source": learned.in_role("source"), "target": learned.in_role("target")}
 
 

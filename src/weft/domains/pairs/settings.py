@@ -26,6 +26,7 @@ class PairTraining(RowTraining):
     context: int | None = None
     tokenizer: str | None = None
     vocab: int | None = None
+    symbols: tuple[str, ...] = ()
     tokens: int | None = None
     smoothing: float = 0.0
     source: str | None = None

@@ -85,7 +85,8 @@ def sentence_codec(sentences: Sequence[str], training: ParseTraining) -> TextCod
     """The codec of sentences alone."""
     kind = training.tokenizer or "bpe"
     vocab = training.vocab or (VOCAB if kind == "bpe" else None)
-    return TextCodec.learn(ended(sentences), kind, vocab, characters=sum(map(len, sentences)))
+    characters = sum(map(len, sentences))
+    return TextCodec.learn(ended(sentences), kind, vocab, characters=characters, symbols=training.symbols)
 
 
 def check_form(draft: ParseDraft) -> str:

@@ -57,7 +57,9 @@ def text_codecs(data: PictureData, training: AnswerTraining, known: Codecs) -> d
     texts = [text for one in asked for text in (one.text, *one.answers)]
     kind, characters = training.tokenizer or "bpe", sum(map(len, texts))
     vocab = training.vocab or (tokenizers.vocabulary_of_pairs(characters) if kind == "bpe" else None)
-    question = TextCodec.learn(ended(texts), kind, vocab, characters=characters, role="source")
+    question = TextCodec.learn(
+        ended(texts), kind, vocab, characters=characters, role="source", symbols=training.symbols
+    )
     return {"question": question, "answer": question.in_role("caption"), "usual": usual}
 
 

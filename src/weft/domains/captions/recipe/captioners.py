@@ -72,7 +72,7 @@ def caption_codec(data: PictureData, training: CaptionTraining, known: Codecs) -
     texts = [text for captions in data.train.captions for text in captions]
     kind, characters = training.tokenizer or "bpe", sum(map(len, texts))
     vocab = training.vocab or (tokenizers.vocabulary_of_pairs(characters) if kind == "bpe" else None)
-    return TextCodec.learn(ended(texts), kind, vocab, characters=characters, role="caption")
+    return TextCodec.learn(ended(texts), kind, vocab, characters=characters, role="caption", symbols=training.symbols)
 
 
 def writer_name(request: Request) -> str:

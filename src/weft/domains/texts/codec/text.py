@@ -106,12 +106,15 @@ class TextCodec(Codec):
         characters: int,
         mask: bool = False,
         role: Role = "whole",
+        symbols: Sequence[str] = (),
+        marks: Sequence[str] = (),
     ) -> Self:
         """The codec of a tokenizer made for a stream of texts with this many characters.
 
-        `vocab` is the size of a bpe vocabulary; `mask` asks for a token that stands for hidden ones.
+        `vocab` is the size of a bpe vocabulary; `mask` asks for a token that stands for hidden ones, `symbols` for
+        texts that are one token each, `marks` for tokens that no text holds.
         """
-        made = tokenizers.train(kind, pieces, vocab, mask=mask, characters=characters)
+        made = tokenizers.train(kind, pieces, vocab, mask=mask, characters=characters, symbols=symbols, marks=marks)
         return cls.of(made, role)
 
     @property

@@ -102,7 +102,7 @@ def text_codec(
         return codec.in_role("whole")
     kind = training.tokenizer or "bpe"
     vocab = training.vocab or (tokenizers.vocabulary_of_texts(size[0]) if kind == "bpe" else None)
-    return TextCodec.learn(pieces, kind, vocab, characters=size[1], mask=mask)
+    return TextCodec.learn(pieces, kind, vocab, characters=size[1], mask=mask, symbols=training.symbols)
 
 
 def step_operations(size: Size, wanted: EncoderWanted) -> float:
