@@ -149,6 +149,22 @@ ANSWER = Role("answer", _answers, lambda columns: [], lambda name: "answer" if _
 KIND = known_as("kind", KIND_NAMES)
 ASKED = (PICTURE, QUESTION, ANSWER, KIND)
 
+# Talks in turns
+
+TALK_LISTS = ("messages", "conversations", "conversation")
+TALK_ASKED, TALK_ANSWERED = ("instruction", "prompt", "question"), ("output", "completion", "response")
+INSTRUCTION = known_as("instruction", TALK_ASKED)
+RESPONSE = known_as("response", TALK_ANSWERED)
+
+
+def holds_talks(names: Sequence[str | None]) -> bool:
+    """Whether columns of these names are those of talks; pictures beside them are other data."""
+    known = {plain(name or "") for name in names}
+    if known & {"image", "images"}:
+        return False
+    return bool(known & {*TALK_LISTS} or (known & {*TALK_ASKED} and known & {*TALK_ANSWERED}))
+
+
 # Places
 
 
@@ -164,4 +180,4 @@ TIME = known_as("time", TIME_NAMES)
 VALUE = known_as("value", VALUE_NAMES, _only_other, last=True)
 PLACED = (LAT, LON, VALUE)
 
-ALL = (*PAIR, *LABELLED, *CAPTIONED, LAT, LON)
+ALL = (*PAIR, *LABELLED, *CAPTIONED, LAT, LON, INSTRUCTION, RESPONSE)

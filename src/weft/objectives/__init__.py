@@ -3,7 +3,7 @@
 objective                        Objective: a model and a batch become a Loss, a sum and a count
 at_tokens                        classes or numbers of tokens: the next one, a hidden one, tags, labels of nodes
 target_token                     the tokens of a target, from the source and the tokens before
-classify, number                 one class, or one number, for each sample; calibrated probabilities
+classify, several, number        one class, any number of labels, or one number for each sample
 reconstruct, hidden_cells        pixels of hidden patches; values of hidden cells, with a spread
 contrast, distil                 captions against those of other pictures; a student against its teacher
 negative_sampling, pair_counts   vectors of words: by words drawn at random; by counts of pairs
@@ -21,10 +21,11 @@ from weft.objectives.number import Number
 from weft.objectives.objective import Loss, Objective, Term
 from weft.objectives.pair_counts import PairCount
 from weft.objectives.reconstruct import Reconstruct
+from weft.objectives.several import Several
 from weft.objectives.target_token import TargetSymbol, TargetToken
 
 __all__ = [
     "Classify", "Contrast", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number",
-    "Objective", "PairCount", "Reconstruct", "SplitTags", "Tags", "TargetSymbol", "TargetToken", "Term", "TokenLabels",
-    "TokenNumbers",
+    "Objective", "PairCount", "Reconstruct", "Several", "SplitTags", "Tags", "TargetSymbol", "TargetToken", "Term",
+    "TokenLabels", "TokenNumbers",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.interop import Imported
 from weft.models.stream import Model
-from weft.objectives import Classify, Number
+from weft.objectives import Classify, Number, Several
 from weft.objectives.objective import Objective
 from weft.tasks.codec import Codec, Codecs
 from weft.tasks.labels.classes import ClassCodec
@@ -73,7 +73,7 @@ def label_codec(imported: Imported, *, unnamed: type[NumberCodec] | None = None)
 
 
 def label_objective(label: LabelCodec.Config | None) -> Objective.Config | None:
-    """How such labels are learned; weft trains no model that gives several at once."""
+    """How such labels are learned."""
     if isinstance(label, SeveralCodec.Config):
-        return None
+        return Several.Config()
     return Number.Config() if isinstance(label, NumberCodec.Config) else Classify.Config()

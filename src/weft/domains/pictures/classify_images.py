@@ -135,7 +135,8 @@ class ClassifyImages(LabelTask[PictureData, SeenPictures, PictureLabelTraining])
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Predict, listen: Listen | None) -> list[Answer]:
         run, (names, frames) = run.computing(how.precision), pictures.given_pictures(run, inputs, how)
         values = pictures.values_of(run, frames, pictures.classifier_of(run))
-        found = labelling.predictions(labelling.codec_of(run.codecs), values, names, how.top, how.choices)
+        codec = labelling.at_threshold(labelling.codec_of(run.codecs), how.threshold)
+        found = labelling.predictions(codec, values, names, how.top, how.choices)
         return [Answer(i, one) for i, one in enumerate(found)]
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: pictures.Seeing) -> Embedded:

@@ -3,6 +3,7 @@
 Measures of one domain stand in that domain.
 
     classes       accuracy, F1 and confusion of classes; Wilson's interval
+    several       F1 of any number of labels a sample, over all labels and by label
     numbers       errors and correlation of predicted numbers
     calibration   whether a model that is 80 % sure is right in 80 of 100 cases
     resampling    bootstrap: how far a measure would move on other examples

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from weft.objectives.measures.classes import confusion_counts, f1_of
+from weft.objectives.measures.several import macro_f1, several_tally
 from weft.objectives.measures.tallies import Tally
 from weft.tasks.baselines import Baseline
 from weft.tasks.labels.classes import ClassCodec
-from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.label import LabelCodec, NamedCodec
 from weft.tasks.labels.numbers import numbers_of
+from weft.tasks.labels.several import SeveralCodec
 
 EXACT_WORK = 100_000  # rows x classes up to which a logistic regression is fitted to its end; beyond it, in passes
 PASSES = 20
@@ -34,15 +36,19 @@ class LabelTarget:
 
     def __init__(self, codec: LabelCodec, known: Sequence[str], truth: Sequence[str]):
         self.codec, self.classes = codec, isinstance(codec, ClassCodec)
-        self.known, self.truth = (codec.encode(some) if self.classes else numbers_of(some) for some in (known, truth))
+        self.several, named = isinstance(codec, SeveralCodec), isinstance(codec, NamedCodec)
+        self.known, self.truth = (codec.encode(some) if named else numbers_of(some) for some in (known, truth))
 
     @property
     def varied(self) -> bool:
         """Whether there is anything to tell apart among the rows to train on."""
-        return len(np.unique(self.known)) > 1
+        return bool((self.known != self.known[0]).any())
 
     def scored(self, name: str, words: str, answers: np.ndarray) -> Baseline:
-        """A method by its answers, numbers of classes or numbers themselves."""
+        """A method by its answers: numbers of classes, 0 and 1 for each of several labels, or numbers themselves."""
+        if self.several:
+            given, truth = answers > 0.5, self.truth > 0.5
+            return Baseline(name, words, several_tally(given, truth), {"macro_f1": macro_f1(given, truth)})
         if not self.classes:
             errors = answers - self.truth
             return Baseline(name, words, Tally.errors("rmse", errors), {"mae": float(np.abs(errors).mean())})
@@ -52,7 +58,11 @@ class LabelTarget:
         return Baseline(name, words, Tally.shares("accuracy", answers == self.truth), {"macro_f1": float(f1.mean())})
 
     def usual(self) -> Baseline:
-        """Always the commonest class, or always the mean."""
+        """Always the commonest class, the labels that most have, or the mean."""
+        if self.several:
+            shares = self.known.mean(0)
+            always = (shares > 0.5) | (shares == shares.max())
+            return self.scored("majority", "always the commonest labels", np.tile(always, (len(self.truth), 1)))
         if not self.classes:
             return self.scored("mean", "the mean of all", np.full(len(self.truth), self.known.mean()))
         commonest = np.bincount(self.known, minlength=self.codec.outputs).argmax()
@@ -66,16 +76,22 @@ class LabelTarget:
         """Logistic regression for classes, ridge regression for numbers."""
         from sklearn.linear_model import Ridge
 
+        if self.several:
+            from sklearn.multiclass import OneVsRestClassifier
+
+            return OneVsRestClassifier(linear_classes(self.known.size, len(self.known)))
         work = len(self.known) * len(np.unique(self.known))
         return linear_classes(work, len(self.known)) if self.classes else Ridge(RIDGE_PENALTY, random_state=0)
 
     @property
     def regression(self) -> str:
         """The name of that model."""
-        return "logistic regression" if self.classes else "ridge regression"
+        return "logistic regression" if self.classes or self.several else "ridge regression"
 
     def forest(self) -> Any:
         """A forest of trees (Breiman, 2001)."""
         from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-        return (RandomForestClassifier if self.classes else RandomForestRegressor)(TREES, random_state=0)
+        return (RandomForestClassifier if self.classes or self.several else RandomForestRegressor)(
+            TREES, random_state=0
+        )

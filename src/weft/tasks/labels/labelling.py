@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
@@ -10,28 +10,30 @@ from torch import Tensor
 from weft.config import Config
 from weft.errors import ConfigError, listed, nearest
 from weft.files.labelled import LabelledData, W
+from weft.files.labels import Kind
 from weft.generate.compute import Compute
 from weft.inspect.calibration import calibration
 from weft.inspect.confusion import confusion
 from weft.inspect.saliency import Explained
 from weft.inspect.views import LookedAnswer
-from weft.objectives import Classify, Number, Objective
+from weft.objectives import Classify, Number, Objective, Several
 from weft.objectives.classify import balanced
 from weft.objectives.measures.calibration import reliability
 from weft.objectives.measures.classes import class_measures, confusion_counts
 from weft.objectives.measures.numbers import number_measures
+from weft.objectives.measures.several import several_measures, several_tally
 from weft.objectives.measures.tallies import Tally
 from weft.tasks.asks import Gives
 from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.labels.classes import ClassCodec
-from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.label import LabelCodec, NamedCodec
 from weft.tasks.labels.numbers import NumberCodec, numbers_of
 from weft.tasks.labels.several import SeveralCodec
 from weft.tasks.request import Measured, Prediction
 
 MISTAKES = 8  # listed in an evaluation
+MOST_WEIGHT = 100.0  # of a yes, where labels are to be balanced
 MOST_CONFUSED = 100  # classes of which all confusions are counted in a report
-Kind = Literal["classes", "numbers"]
 
 
 class TopLabels(Config):
@@ -53,7 +55,13 @@ class TopLabels(Config):
 class Labelling(Compute, TopLabels):
     """Settings of a prediction of labels, the precision of the model among them."""
 
-    about: ClassVar[Mapping[str, str]] = {**TopLabels.about, **Compute.about}
+    threshold: float | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **TopLabels.about,
+        **Compute.about,
+        "threshold": "of several labels, those with a higher probability are given; by default 0.5",
+    }
 
 
 def codec_of(codecs: Codecs) -> LabelCodec:
@@ -72,7 +80,16 @@ def learned(kind: Kind, classes: Sequence[str], labels: Sequence[str], known: Co
     before = known.get("label")
     if kind == "numbers":
         return before if isinstance(before, NumberCodec) else NumberCodec.of(numbers_of(labels))
+    if kind == "several":
+        return SeveralCodec(SeveralCodec.Config(names=tuple(classes)))
     return ClassCodec(ClassCodec.Config(names=tuple(classes)))
+
+
+def kind_of(codec: LabelCodec) -> Kind:
+    """What the labels of a codec are."""
+    if isinstance(codec, SeveralCodec):
+        return "several"
+    return "numbers" if isinstance(codec, NumberCodec) else "classes"
 
 
 def learned_from(data: LabelledData[W], known: Codecs) -> LabelCodec:
@@ -82,10 +99,18 @@ def learned_from(data: LabelledData[W], known: Codecs) -> LabelCodec:
 
 def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray | None = None) -> Objective.Config:
     """What is learned of labels. With the targets to `balance` every class counts alike, however rare it is."""
+    if isinstance(codec, SeveralCodec):
+        return Several.Config(smoothing=smoothing, weights=() if balance is None else weights_of_yes(balance))
     if not isinstance(codec, ClassCodec):
         return Number.Config()
     weights = () if balance is None else balanced(np.bincount(balance, minlength=codec.outputs).tolist())
     return Classify.Config(smoothing=smoothing, weights=weights)
+
+
+def weights_of_yes(targets: np.ndarray) -> tuple[float, ...]:
+    """How much a yes counts for each label, so that it counts like all the noes together; at most a hundred times."""
+    yes = targets.sum(0)
+    return tuple(float(w) for w in np.clip((len(targets) - yes) / np.maximum(yes, 1), 1.0, MOST_WEIGHT))
 
 
 # Predicted
@@ -94,7 +119,7 @@ def objective(codec: LabelCodec, *, smoothing: float = 0.0, balance: np.ndarray 
 def gives(codec: LabelCodec, endings: tuple[str, ...] = ()) -> Gives:
     """The kind of answers by labels: one of some, any of some, or a number."""
     if isinstance(codec, SeveralCodec):
-        return Gives("labels", endings=endings, columns=("labels",))
+        return Gives("labels", endings=endings, columns=("labels", *map(probability_column, codec.names)))
     if isinstance(codec, ClassCodec):
         return Gives("choices", endings=endings, columns=("label", "probability"))
     return Gives("number" if isinstance(codec, NumberCodec) else "numbers", endings=endings, columns=("value",))
@@ -109,24 +134,40 @@ def predictions(
     return [{"input": one, **said} for one, said in zip(inputs, codec.decode(values, top), strict=True)]
 
 
-def chosen(codec: LabelCodec, values: Tensor, choices: Sequence[str]) -> tuple[ClassCodec, Tensor]:
-    """The codec and the logits of some classes alone: their probabilities add up to one."""
-    if not isinstance(codec, ClassCodec):
+def at_threshold(codec: LabelCodec, threshold: float | None) -> LabelCodec:
+    """The codec that gives labels above a probability; refused where only one label is given."""
+    if threshold is None:
+        return codec
+    if not isinstance(codec, SeveralCodec):
+        problem = "this model gives one answer, whatever its probability"
+        raise ConfigError(problem, where="threshold", fix="leave it out")
+    return SeveralCodec(codec.config.replace(threshold=threshold))
+
+
+def chosen(codec: LabelCodec, values: Tensor, choices: Sequence[str]) -> tuple[LabelCodec, Tensor]:
+    """The codec and the logits of some labels alone; the probabilities of classes add up to one."""
+    if not isinstance(codec, NamedCodec):
         raise ConfigError("the labels are numbers, of which none can be chosen", where="choices", fix="leave it out")
     for name in choices:
         if name not in codec.names:
             raise ConfigError(f"there is no label {name!r}", where="choices", fix=nearest(name, codec.names))
     names = tuple(dict.fromkeys(choices))
     numbers = [codec.names.index(name) for name in names]
-    return ClassCodec(ClassCodec.Config(names=names)), values[:, numbers]
+    return codec.config.replace(names=names).build(), values[:, numbers]
 
 
 def cells(prediction: Prediction) -> Prediction:
     """A prediction as a row of a table: the label with its probability, all labels, or the value."""
     if "labels" in prediction:
-        return {**prediction, "labels": ", ".join(prediction["labels"])}
+        each = {probability_column(name): p for name, p in prediction["probabilities"].items()}
+        return {**prediction, "labels": ";".join(prediction["labels"]), **each}
     label = prediction.get("label")
     return prediction if label is None else {**prediction, "probability": prediction["probabilities"][label]}
+
+
+def probability_column(name: str) -> str:
+    """The column of a table with the probability of a label, where there are several."""
+    return f"p({name})"
 
 
 def in_a_line(prediction: Prediction) -> str:
@@ -150,7 +191,7 @@ def answer(codec: LabelCodec, values: Tensor, top: int = 3) -> LookedAnswer:
 
 def explained(codec: LabelCodec, values: Tensor, label: str | None) -> Explained:
     """The class that a look explains, by default the answer; or the number."""
-    if not isinstance(codec, ClassCodec):
+    if not isinstance(codec, NamedCodec):
         if label is not None:
             raise ConfigError("this model gives numbers, no classes", where="label", fix="leave it out")
         return Explained(0, "a larger number", classes=False)
@@ -192,6 +233,8 @@ def measured(
         truth = numbers_of(labels)
         found = number_measures(predicted, truth)
         return Measured(len(labels), *found, tally=Tally.errors("rmse", predicted - truth))
+    if isinstance(codec, SeveralCodec):
+        return _several_measured(codec, values, labels, names, called=called)
     assert isinstance(codec, ClassCodec)
     truth, shares = codec.encode(labels), probabilities(values)
     metrics, more = class_measures(shares, truth, codec.names)
@@ -209,6 +252,26 @@ def measured(
 
     tally = Tally.shares("accuracy", shares.argmax(1) == truth)
     return Measured(len(labels), metrics, {**more, "mistakes": mistakes}, pictures, tally)
+
+
+def _several_measured(
+    codec: SeveralCodec, values: Tensor, labels: Sequence[str], names: Sequence[str], *, called: str
+) -> Measured:
+    """The same for samples with any number of labels: a mistake is the label that is wrong and surest."""
+    truth, shares, given = codec.encode(labels) > 0, values.double().sigmoid().numpy(), codec.given(values)
+    metrics, more = several_measures(shares, given, truth, codec.names)
+    sure = np.where(given != truth, np.where(given, shares, 1 - shares), 0)
+    worst = [int(row) for row in np.argsort(-sure.max(1)) if sure[row].any()][:MISTAKES]
+    mistakes = [
+        {
+            called: names[row],
+            "label": ", ".join(name for name, yes in zip(codec.names, truth[row], strict=True) if yes) or "none",
+            "said": ", ".join(name for name, yes in zip(codec.names, given[row], strict=True) if yes) or "none",
+            "sure": round(float(sure[row].max()), 4),
+        }
+        for row in worst
+    ]
+    return Measured(len(labels), metrics, {**more, "mistakes": mistakes}, tally=several_tally(given, truth))
 
 
 def surest_mistakes(codec: LabelCodec, values: Tensor, labels: Sequence[str], most: int) -> list[Mistake]:

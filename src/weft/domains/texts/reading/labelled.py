@@ -19,7 +19,7 @@ from weft.files.columns import number
 from weft.files.decoding import read_text, shown
 from weft.files.finding import ending, find
 from weft.files.gather import GatheredRows, ReadFile, Reading, tried
-from weft.files.labels import SMALL, Kind, in_order, kind_of
+from weft.files.labels import SMALL, Kind, are_joined, in_order, joined, kind_of, parted
 from weft.files.survey import Judgement, Survey, Surveyed, weakest
 from weft.files.tables import ENDINGS as TABLES
 from weft.files.tables import LISTS, is_list
@@ -63,7 +63,7 @@ def read_labelled(
                 gathered.skipped += [(shown(path), "not a table, though others here are")] * bool(tables)
             elif (real := os.path.realpath(path)) not in taken:  # a table is taken once, however often it is named
                 taken.add(real)
-                reading = gathered.opened(partial(read_table, path, asked, learn))
+                reading = gathered.opened(partial(read_table, path, asked, learn, kind))
                 gathered.take(reading)
                 columns.append(reading.columns)
     texts = _texts(gathered, next(filter(None, columns), ()), kind, fewest)
@@ -96,19 +96,23 @@ def _texts(
     gathered: GatheredRows[LabelledRow], columns: tuple[str, ...], kind: Kind | None, fewest: int
 ) -> LabelledTexts:
     """All that was gathered, if it is enough and not too much of it was bad."""
-    kind = kind or kind_of([row.label for row in gathered.rows])
+    labels = [row.label for row in gathered.rows]
+    kind = kind or ("several" if are_joined(labels) else kind_of(labels))
     written = tried(gathered.rows, partial(_example, kind=kind))
     examples = list(gathered.bad.without(written))
     gathered.bad.check(len(examples))
-    counts, total = Counter(row.label for row in examples), len(examples)
+    counts, total = Counter(label for row in examples for label in row.labels), len(examples)
     if kind == "classes":
         examples = [row for row in examples if counts[row.label] >= fewest]
+    elif kind == "several" and fewest > 1:
+        kept = {label for label, count in counts.items() if count >= fewest}
+        examples = [Example(row.text, joined(label for label in row.labels if label in kept)) for row in examples]
     without_text, without_label = (gathered.bad.gaps[missing] for missing in COLUMNS)
     text, label = columns or COLUMNS
     return LabelledTexts(
         rows=examples,
         kind=kind,
-        classes=in_order({row.label for row in examples}) if kind == "classes" else (),
+        classes=() if kind == "numbers" else in_order({label for row in examples for label in row.labels}),
         columns=(text, label),
         files=tuple(gathered.files),
         skipped=gathered.left_out,
@@ -123,6 +127,8 @@ def _texts(
 
 def _example(row: LabelledRow, kind: Kind) -> Example:
     """A text with its label in the one way of writing it."""
+    if kind == "several":
+        return Example(row.text, joined(parted(row.label)))
     value = number(row.label)
     if kind == "numbers" and value is None:
         problem = f"the label {shown(row.label[:40])!r} is not a number, as the others are"
@@ -145,6 +151,8 @@ def _check(found: LabelledTexts, where: str, learn: bool) -> None:
         problem = f"{len(found.rows)} labelled texts are too few: at least {LEAST} are needed{left}"
         raise DataError(problem, where=where, fix="add more")
     different = len({row.label for row in found.rows})
+    if found.kind == "several" and not found.classes:
+        raise DataError("no text has a label", where=where, fix=SAY)
     if different == 1:
         problem = f"every text has the same label, {shown(found.rows[0].label)!r}: there is nothing to tell apart"
         raise DataError(problem, where=where, fix=f"add texts with other labels; or {SAY}")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from weft.domains.texts.reading.several_labels import LabelCells, peeked, several_in, text_column
 from weft.errors import DataError
 from weft.files.bad_rows import Gap
 from weft.files.columns import Column, plain
@@ -18,8 +19,10 @@ from weft.files.known_roles import (
     SURE_TEXT_NAMES,
     TEXT,
     holds_sentences,
+    holds_talks,
     holds_text,
 )
+from weft.files.labels import Kind
 from weft.files.languages import meaning
 from weft.files.survey import NO, Judgement
 from weft.files.tables import LOOK, Row, Table, as_cell, open_table
@@ -48,11 +51,21 @@ def labelled_text(text: str, label: str, where: str) -> LabelledRow:
     return LabelledRow(text, label, where)
 
 
-def read_table(path: Path, asked: tuple[str | None, str | None], strict: bool) -> Reading[LabelledRow]:
-    """The texts and labels of a .tsv, .csv or .jsonl file; without `strict`, unknown names are ignored."""
+def read_table(
+    path: Path, asked: tuple[str | None, str | None], strict: bool, labels: Kind | None = None
+) -> Reading[LabelledRow]:
+    """The texts and labels of a .tsv, .csv or .jsonl file; without `strict`, unknown names are ignored.
+
+    `labels` says what they are; by default a text has several where lists, signs or columns of 0 and 1 show it.
+    """
     table = open_table(path, LABELLED, asked, objects=OBJECT)
     if not table.columns:
         return Reading((path,), table.faults())
+    if labels in (None, "several"):
+        table, first = peeked(table)
+        cells = several_in(table, first, asked[1], asked=labels == "several")
+        if cells is not None:
+            return _several(table, cells, text_column(table, asked[0], SAY if strict else HEADER, strict=strict))
     (text, label), how = table.choose(LABELLED, asked, fix=SAY if strict else HEADER, strict=strict)
     for role, name, found in zip(LABELLED, asked, how, strict=True):
         if name is not None and any(table.names) and found == "by what it holds":  # it names none of these columns
@@ -62,6 +75,20 @@ def read_table(path: Path, asked: tuple[str | None, str | None], strict: bool) -
             raise DataError(problem, where=table.where(table.line), fix=fix)
     titles = table.title(text), table.title(label)
     return Reading((path,), table.each(_row(table, text, label)), titles, (_taken(table, text, label),))
+
+
+def _several(table: Table, cells: LabelCells, text: int) -> Reading[LabelledRow]:
+    """The texts of a table with any number of labels each; a text without one is a row too."""
+
+    def read(row: Row) -> LabelledRow:
+        where = table.where(row.line)
+        said = "" if table.value(row, text) is None else table.text(row, text).strip()
+        if not said:
+            raise Gap("text", where)
+        return LabelledRow(said, cells.read(table, row), where)
+
+    notes = (f"{shown(table.path)}: the text is {table.title(text)!r}; {cells.words}",)
+    return Reading((table.path,), table.each(read), (table.title(text), cells.title), notes)
 
 
 def _row(table: Table, text: int, label: int) -> Callable[[Row], LabelledRow]:
@@ -101,12 +128,25 @@ def _possible(columns: Sequence[Column]) -> Judgement:
     return Judgement("possible", "a column of text, and others that could be its label", ask)
 
 
+def _several_labels(table: Table) -> LabelCells | None:
+    """Where any number of labels stand beside the text of a table; None where there is no such text."""
+    try:
+        again, first = peeked(open_table(table.path, LABELLED) if table.separator is None else table)
+        text_column(again, None, SAY, strict=True)
+        return several_in(again, first, None)
+    except DataError:
+        return None
+
+
 def judge_table(table: Table) -> Judgement:
     """Whether it is clear which column is the text and which the label, and whether they look like that."""
     columns = table.columns
     sides = sum(meaning(column.name) is not None and holds_text(column) for column in columns)
-    if len(columns) < 2 or sides > 1 or not table.even or any(column.looks == "picture" for column in columns):
-        return NO  # two languages, or pictures, or no table
+    other = any(column.looks == "picture" for column in columns) or holds_talks(table.names)
+    if len(columns) < 2 or sides > 1 or not table.even or other:
+        return NO  # two languages, pictures, talks, or no table
+    if (cells := _several_labels(table)) is not None:
+        return Judgement("sure", f"texts with any number of labels each: {cells.words}")
     maybe = _possible(columns)
     try:
         choice = table.choose(LABELLED, (None, None), fix=SAY)
@@ -129,13 +169,13 @@ def judge_table(table: Table) -> Judgement:
         return Judgement("sure", f"{why}, by their names")
     few = label.is_number or label.distinct * CLEAR <= len(label.values)
     named = TEXT.means(text.name or "") is not None
-    other = any(table.names) and not (named or called)  # names that say otherwise
+    unnamed = any(table.names) and not (named or called)  # names that say otherwise
     if (
         crowded
         or not few
         or len(label.values) < ENOUGH
         or (text.length < 2 * label.length and not (named and len(columns) == 2))
-        or (other and text.words < SENTENCE)
+        or (unnamed and text.words < SENTENCE)
     ):
         return maybe
     return Judgement("sure", f"{why}, by what they hold")

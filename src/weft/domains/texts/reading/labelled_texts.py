@@ -14,7 +14,7 @@ from weft.files.bad_rows import Gaps
 from weft.files.decoding import shown
 from weft.files.gather import ReadFile, fingerprint
 from weft.files.held_out import SHARE, Split, split_rows
-from weft.files.labels import Kind, in_order
+from weft.files.labels import Kind, in_order, parted
 
 UNEVEN = 5  # times that the largest class is larger than the smallest before it is said
 RARE = 5  # texts; a class with fewer is pointed out
@@ -27,6 +27,11 @@ class Example:
 
     text: str
     label: str
+
+    @property
+    def labels(self) -> list[str]:
+        """The label, or all of a text that may have several."""
+        return parted(self.label)
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,8 @@ class LabelledTexts:
     @cached_property
     def by_class(self) -> dict[str, int]:
         """How many texts each class has, the commonest first."""
-        counts = Counter(row.label for row in self.rows) if self.kind == "classes" else Counter[str]()
+        every = (label for row in self.rows for label in row.labels)
+        counts = Counter[str]() if self.kind == "numbers" else Counter(every)
         return dict(counts.most_common())
 
     @property
@@ -119,12 +125,16 @@ class LabelledTexts:
             return f"{len(self.rows):,} texts with numbers {spread}"
         listed = ", ".join(f"{shown(name)} {count:,}" for name, count in list(self.by_class.items())[:LISTED])
         more = f" and {len(self.classes) - LISTED} more" if len(self.classes) > LISTED else ""
+        if self.kind == "several":
+            each, none = sum(self.by_class.values()) / len(self.rows), sum(not row.labels for row in self.rows)
+            known = f"{len(self.rows):,} texts with any of {len(self.classes)} labels: {listed}{more}"
+            return f"{known}; {each:.2g} labels a text, {none:,} texts without one"
         return f"{len(self.rows):,} texts in {len(self.classes)} classes: {listed}{more}"
 
     def _balance(self) -> list[str]:
-        found, names = [], list(self.by_class)
+        found, names = [], list(self.by_class) if self.kind == "classes" else []
         rare = [name for name in names if self.by_class[name] < RARE]
-        if self.unevenness >= UNEVEN:
+        if names and self.unevenness >= UNEVEN:
             most = self.by_class[names[0]] / len(self.rows)
             found.append(
                 f"the classes are unbalanced: {shown(names[0])} is {self.unevenness:.0f} times as common as "
@@ -162,14 +172,20 @@ def split_labelled(
     at least one is held out, and at least one stays.
     """
     digests = [hashlib.sha256(same(row.text).encode("utf-8")).digest() for row in rows]
-    groups = [row.label for row in rows] if kind == "classes" else None
+    groups = None if kind == "numbers" else _groups(rows)
     sides = split_rows(rows, digests, share, what="texts", groups=groups)
-    each = " of each class" if kind == "classes" else ""
+    each = {"classes": " of each class", "several": " of each label", "numbers": ""}[kind]
     rule = (
         f"{len(sides[1]):,} of {len(rows):,} texts: about {share:.0%}{each} are held out, those whose text has the "
         "lowest SHA-256 (letter case and white space aside), so that equal texts fall on the same side"
     )
     return Split(*sides, rule)
+
+
+def _groups(rows: Sequence[Example]) -> list[str]:
+    """The rarest label of each row, by which rows are held out alike."""
+    counts = Counter(label for row in rows for label in row.labels)
+    return [min(row.labels, key=lambda label: (counts[label], label), default="") for row in rows]
 
 
 def overlap(train: Iterable[Example], test: Iterable[Example]) -> int:
