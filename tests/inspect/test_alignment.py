@@ -19,7 +19,7 @@ from weft.errors import ConfigError, DataError
 from weft.inspect import fonts
 from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, weights_of
 from weft.inspect.matrix import draw
-from weft.inspect.views import AttentionChoice
+from weft.inspect.views import AttentionChoice, NoAttention
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_making import train
 from weft.modalities.words import words
@@ -223,7 +223,7 @@ def test_readings_of_a_memory_become_layers_whether_read_at_once_or_step_by_step
         assert weights.shape == (2, 2, 3, 4) and np.allclose(weights.sum(-1), 1, atol=1e-6)
         at_end = readings[1][-1].weights()[1, 0, -1].detach().numpy()
         assert np.allclose(weights[1, 0, 2], at_end, atol=1e-6)
-    with pytest.raises(DataError, match="no cross-attention"):
+    with pytest.raises(NoAttention, match="no cross-attention"):
         weights_of([])
 
 

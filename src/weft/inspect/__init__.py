@@ -11,5 +11,6 @@ refuses to know tasks and files.
     maps, rollout             maps over a picture; attention through all layers
     saliency, occlusion       what an answer depends on: by gradient; by painting parts over
     confusion, calibration    which class was found for which; how often a model is right when it is sure
+    positions                 how a model of texts knows where a token stands
     nearest                   the words nearest to a word in a space of vectors
 """

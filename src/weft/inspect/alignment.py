@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.core.recording import Reading
 from weft.errors import DataError
-from weft.inspect.views import AttentionChoice
+from weft.inspect.views import AttentionChoice, NoAttention
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_json import UNKNOWN
 from weft.modalities.words import spans as word_spans
@@ -70,8 +70,8 @@ class Alignment:
 
         What was read of a word is the sum over its pieces; what a word read is the average over its pieces that read.
         """
-        columns = _words(source, self.source, self.source_spans, cut)
-        rows = _words(target, self.target, self.target_spans, cut)
+        columns = words_of(source, self.source, self.source_spans, cut)
+        rows = words_of(target, self.target, self.target_spans, cut)
         summed = np.stack([self.weights[..., word.pieces].sum(-1) for word in columns], -1) if columns else self.weights
         return Alignment(
             source=tuple(word.label for word in columns),
@@ -89,13 +89,15 @@ def _average(rows: np.ndarray) -> np.ndarray:
 
 
 @dataclass
-class _Word:
+class Word:
+    """A word of a text with the characters that it covers, and the numbers of its pieces."""
+
     label: str
     span: Span | None
     pieces: list[int]
 
 
-def _words(text: str, labels: Sequence[str], spans: Spans, cut: Cut) -> list[_Word]:
+def words_of(text: str, labels: Sequence[str], spans: Spans, cut: Cut = word_spans) -> list[Word]:
     """The pieces of a text put together by words, in the order of the pieces; no piece and no word is lost.
 
     A piece belongs to the word it has most characters of; white space alone to the word after it. A word of which no
@@ -115,15 +117,15 @@ def _words(text: str, labels: Sequence[str], spans: Spans, cut: Cut) -> list[_Wo
         holder = next((o for o, span in zip(owner, spans, strict=True) if o is not None and _shared(span, word)), None)
         if holder is not None:
             reach[holder] = [min(reach[holder][0], word[0]), max(reach[holder][1], word[1])]
-    found: dict[int | str, _Word] = {}
+    found: dict[int | str, Word] = {}
     for piece, (word_of, label) in enumerate(zip(owner, labels, strict=True)):
         if word_of is None:
-            found[f"alone {piece}"] = _Word(label, spans[piece], [piece])
+            found[f"alone {piece}"] = Word(label, spans[piece], [piece])
         elif word_of in found:
             found[word_of].pieces.append(piece)
         else:
             start, end = reach[word_of]
-            found[word_of] = _Word(text[start:end], (start, end), [piece])
+            found[word_of] = Word(text[start:end], (start, end), [piece])
     return list(found.values())
 
 
@@ -196,7 +198,7 @@ def weights_of(readings: Sequence[Sequence[Reading]], *, row: int = 0) -> np.nda
     A decoder that steps reads many times with few queries each: they are put one below the other.
     """
     if not any(readings):
-        raise DataError("nothing was read from a memory: this model has no cross-attention to a source")
+        raise NoAttention("nothing was read from a memory: this model has no cross-attention to a source")
     layers = [np.concatenate([r.weights()[row].float().detach().cpu().numpy() for r in layer], 1) for layer in readings]
     if len({layer.shape for layer in layers}) > 1:
         raise DataError(

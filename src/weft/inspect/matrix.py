@@ -49,11 +49,13 @@ def draw(
     notes: Sequence[str] = (),
     unscaled: int = 0,
     above: Above | None = None,
+    scale: str | None = None,
 ) -> bytes:
     """A PNG or SVG: the average over the chosen layers and heads; with `every`, each head in its own panel below.
 
     Words keep their order, first to last, from left to right and downwards, whatever the direction of their script.
     `notes` are sentences below the matrix. The first `unscaled` columns do not count for the scale of the colours.
+    `scale` says what the colours stand for, by default how much is attended to.
     What is drawn `above` the matrix stands over the words of the source, which then stand upright, one a column.
     """
     chosen = alignment.of(choice)
@@ -64,7 +66,7 @@ def draw(
         panel.place(0.0, 0.0, upright=above is not None)
         if above is not None:
             above.draw(panel.axis, above=panel.words_reach(), cell=panel.cell)
-        panel.scale(_scale_note(chosen, choice))
+        panel.scale(scale or _scale_note(chosen, choice))
         below = [*([labels.note] if labels.note else []), *(line for note in notes for line in textwrap.wrap(note, 80))]
         panel.heading(title, below)
         if choice.every:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import shutil
 from itertools import islice
 from pathlib import Path
@@ -20,6 +21,7 @@ from weft.domains.pairs.reading.texts import Held
 from weft.domains.pairs.recipe import PRESETS, RECIPE
 from weft.domains.pairs.sample.phrasebook import phrasebook
 from weft.domains.pairs.translate import Translate
+from weft.domains.pairs.writing import TextWriter
 from weft.domains.recognising import recognise
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
@@ -241,10 +243,27 @@ def test_a_look_shows_words_heads_and_steps(trained: weft.Run) -> None:
             trained.look(sentence, **bad)
 
 
-def test_a_model_with_one_context_vector_has_no_alignment_to_look_at(pairs: Path, tmp_path: Path) -> None:
+def test_of_a_model_with_one_context_vector_words_are_left_out(pairs: Path, tmp_path: Path) -> None:
     run = train(pairs, model="lstm", out=tmp_path / "run")
-    with pytest.raises(DataError, match="no cross-attention"):
-        run.look("My house is tiny.").text()
+    view = run.look("My house is tiny.", target="Ma maison.")
+    found = view.alignment
+    assert found.source == ("My", "house", "is", "tiny", ".", "<end>") and found.target == (
+        "Ma",
+        "maison",
+        ".",
+        "<end>",
+    )
+    writer = TextWriter(run.loaded)
+    whole, less = (math.exp(-writer.score([(text, "Ma maison.")])[0]) for text in ("My house is tiny.", "My is tiny."))
+    assert (found.weights >= 0).all() and found.weights.max() <= 1
+    # the probability of the whole target is the product over its words
+    logs = view._log_probabilities([np.array(view.source_ids)])
+    assert math.exp(logs.sum()) == pytest.approx(whole, rel=1e-3) and whole != less
+    assert "no attention" in view.text() and view.picture()[:4] == b"\x89PNG"
+    pieces = run.look("My house is tiny.", target="Ma maison.", pieces=True).alignment
+    assert pieces.weights.shape[2] == len(view.target_ids)
+    with pytest.raises(WeftError, match="no attention"):
+        run.look("My house is tiny.", target="Ma maison.", token="Ma")
     aligned = train(pairs, model="lstm-attention", out=tmp_path / "run2")
     assert aligned.look("My house is tiny.", target="Ma maison.").pieces.weights.shape[:2] == (1, 1)
 

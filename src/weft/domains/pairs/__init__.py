@@ -17,6 +17,7 @@ sample    the phrasebook
 exchange  encoder–decoders from elsewhere and for elsewhere
 
 translate        translates sentences and documents
+leaving_out      what a translation depends on, by leaving out words: for models without attention
 language_choice  which languages a model of many is used for
 writing          texts written or scored by a run's encoder–decoder; trees and captions write by it too
 """

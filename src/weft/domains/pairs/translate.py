@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import final
+from typing import Any, cast, final
 
 from weft.batches.source import Source
 from weft.domains.pairs.baselines import chrf_tally, pair_baselines
@@ -13,6 +13,7 @@ from weft.domains.pairs.dataset import PairData, grouped
 from weft.domains.pairs.encoded import PairIds
 from weft.domains.pairs.exchange import answer_proof, pair_codecs_of, pair_outgoing
 from weft.domains.pairs.language_choice import Measuring, Translating, in_languages, in_languages_of_columns
+from weft.domains.pairs.leaving_out import LeftOutView
 from weft.domains.pairs.measures import translation_measures
 from weft.domains.pairs.reading.pairs import read_pairs
 from weft.domains.pairs.reading.texts import Held
@@ -26,7 +27,8 @@ from weft.files.documents import ENDINGS
 from weft.files.known_roles import SOURCE
 from weft.files.languages import language
 from weft.generate.decode import Decoding
-from weft.inspect.views import LookedAnswer, View
+from weft.inspect.positions import LinePositionsView, line_codes
+from weft.inspect.views import LookedAnswer, NoAttention, View
 from weft.interop import Imported
 from weft.modalities.text import TextEmbed
 from weft.models.seq2seq import Seq2Seq
@@ -59,8 +61,16 @@ def look_at_writing(run: Loaded, text: str, how: LookAtTranslation, *, called: s
         answer = LookedAnswer(((how.target, math.exp(-loss)),), f"given {called}")
     source = writer.source_ids([text])[0].tolist()
     tokenizer, after = writer.source.tokenizer, writer.source.marks.after
-    view = TranslationView(writer.model, tokenizer, source, target, how.chosen, marks=marks, after=after, answer=answer)
+    view = _view(writer.model, tokenizer, source, target, how.chosen, marks=marks, after=after, answer=answer)
     return view if how.token is None else view.step_view(how.token, how.side)
+
+
+def _view(*seen: Any, **more: Any) -> TranslationView:
+    """What was read; of a model without attention, what its words depend on."""
+    try:
+        return TranslationView(*seen, **more)
+    except NoAttention:
+        return LeftOutView(*seen, **more)
 
 
 @final
@@ -150,6 +160,8 @@ class Translate(Task[PairData, PairIds, PairTraining]):
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtTranslation) -> View:
         """The alignment of a sentence with its translation by the model, or with one that is given."""
+        if how.what == "positions":
+            return LinePositionsView(line_codes(cast(Seq2Seq, run.model).source))
         return look_at_writing(run, only_text(inputs), how, called="translation")
 
     def adopted(self, model: Imported) -> Adopted:

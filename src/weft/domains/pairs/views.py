@@ -67,7 +67,13 @@ class LookAtWriting(Config):
 class LookAtTranslation(LookAtWriting, ChosenLanguages):
     """Settings of a look at a translation."""
 
-    about: ClassVar[Mapping[str, str]] = {**ChosenLanguages.about, **LookAtWriting.about}
+    what: Literal["positions"] | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **ChosenLanguages.about,
+        **LookAtWriting.about,
+        "what": "positions: how the encoder knows where a token stands; needs no sentence",
+    }
 
 
 class TranslationView(View):
@@ -93,6 +99,7 @@ class TranslationView(View):
         self.source_ids, self.target_ids = [*source, *(after or (marks.end,))], [*target, marks.end]
         self.source, self.target = tokenizer.decode(source), tokenizer.decode(target)
         given = PaddedIds.of([np.array(self.source_ids)]).to(next(model.parameters()).device).raw()
+        self.start = marks.start
         self._readings = readings_of(model, given, [marks.start, *self.target_ids[:-1]])
         how.indices(*self.pieces.weights.shape[:2])
 
@@ -124,7 +131,12 @@ class TranslationView(View):
     def page(self) -> bytes:
         """The alignment as a page that needs nothing else."""
         matrices = svg_figure(matrix.draw(self.alignment, self.how, format="svg"))
-        return page(self.source, matrices, self.answer or LookedAnswer(((self.target, None),), "target"))
+        return page(self.source, matrices, self.shown_answer)
+
+    @property
+    def shown_answer(self) -> LookedAnswer:
+        """The model's answer, or the target that was given."""
+        return self.answer or LookedAnswer(((self.target, None),), "target")
 
     def text(self) -> str:
         """For each word of the translation, what was read most, in words."""

@@ -23,7 +23,7 @@ from weft.files.decoding import read_text, shown
 from weft.files.endings import PAIRS
 from weft.files.finding import ending, find
 from weft.files.gather import GatheredRows, Reading, fingerprint, tried
-from weft.files.known_roles import OFTEN_NUMBERS, PICTURE, holds_sentences, holds_text
+from weft.files.known_roles import OFTEN_NUMBERS, PICTURE, holds_sentences, holds_talks, holds_text
 from weft.files.languages import bare, language, languages_of_file, meaning
 from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.files.tables import LISTS, Table, excerpt, is_list
@@ -203,7 +203,7 @@ def _judge_source(source: Surveyed) -> Judgement:
 def judge_table(table: Table) -> Judgement:
     """Whether a table has a source and a target, by the names of its columns, its own name, or what they hold."""
     names, columns = table.names, [column for column in table.columns if holds_text(column) and column.values]
-    if len(columns) < 2 or "text" in names or PICTURE.by_content(table.columns):
+    if len(columns) < 2 or "text" in names or PICTURE.by_content(table.columns) or holds_talks(names):
         return NO
     stem = table.path.name.lower().removesuffix(".gz").rpartition(".")[0]
     known = {meaning(column.name) for column in columns if bare(column.name or "") not in OFTEN_NUMBERS} - {None}
