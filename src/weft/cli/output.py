@@ -217,6 +217,7 @@ UNREAD = {
     "unread": "tokens at its start do not fit the model's context, and were not read",
     "unread_end": "tokens at its end do not fit the model's context, and were not read",
     "unknown": "characters are not in the model's vocabulary, and were not read",
+    "alike": "is the mean cosine of all words: the vectors have learned nothing yet; more text, or more time, helps",
     "cut": "the answer reached its longest length and is cut off (--set max_tokens=N)",
 }
 

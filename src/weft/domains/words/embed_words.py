@@ -16,6 +16,7 @@ from weft.domains.words.codec import WordCodec
 from weft.domains.words.dataset import HeldOutWords, WordData, held_out_words
 from weft.domains.words.encoded.vocabulary import WordIds, learn_words
 from weft.domains.words.exchange import adopted_words, write_words
+from weft.domains.words.measures import mean_cosine
 from weft.domains.words.recipe import RECIPE, WINDOWS, sized_vectors
 from weft.domains.words.settings import WordTraining
 from weft.domains.words.vectors import measured, objective_of, source_of, space_of, vectors_of, words_of
@@ -37,6 +38,11 @@ from weft.tasks.task import Task
 from weft.training.progress import Progress
 
 WordDraft = Draft[WordData, WordIds, WordTraining]
+ALL_ALIKE = 0.8  # mean cosine of all words from which on nothing is known to be learned
+LEARNED_NOTHING = (
+    "All words are nearly alike (mean cosine {:.2f}): the vectors have learned nothing yet. More text helps most; with "
+    "the same text more time does (--minutes), or starting from vectors of a large text (weft import, then --from)."
+)
 
 
 @final
@@ -107,7 +113,9 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
         words = words_of(run.codecs).words
         some = [words[i] for i in np.linspace(0, len(words) - 1, 6).astype(int)[1:4]]
         found = self.predict(run, [Given(word, word) for word in some], self.Predict(top=5), None)
-        return "\n".join(self.shown(one.values) for one in found)
+        lines = [self.shown(one.values) for one in found]
+        alike = mean_cosine(space_of(run).unit)
+        return "\n".join([*lines, *([LEARNED_NOTHING.format(alike)] if alike > ALL_ALIKE else [])])
 
     def gives(self, run: Loaded) -> Gives:
         return Gives("ranking", columns=("nearest", "similarity"))
@@ -119,10 +127,12 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Predict, listen: Listen | None) -> list[Answer]:
         space, found = space_of(run), list[Answer]()
+        alike = mean_cosine(space.unit)
+        warned = {"alike": round(alike, 3)} if alike > ALL_ALIKE else {}
         for number, text in enumerate(texts_of(inputs)):
             near = space.nearest(text.strip(), how.top, where=str(run.folder.path))
             listed = [{"word": one.token, "similarity": round(one.similarity, 6)} for one in near]
-            found.append(Answer(number, {"input": text, "nearest": listed}))
+            found.append(Answer(number, {"input": text, "nearest": listed, **warned}))
         return found
 
     def shown(self, prediction: Prediction) -> str:

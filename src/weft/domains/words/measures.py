@@ -13,6 +13,13 @@ def unit_vectors(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 
+def mean_cosine(unit: np.ndarray) -> float:
+    """The mean cosine of two words, over all pairs of different ones; `unit` are vectors of length 1."""
+    count = len(unit)
+    total = float(np.square(unit.sum(0, dtype=np.float64)).sum())
+    return (total - count) / max(1, count * (count - 1))
+
+
 def analogy_answers(unit: np.ndarray, questions: np.ndarray, *, offset: bool = True) -> np.ndarray:
     """The d of questions (a, b, c): the word nearest to b - a + c, none of the three (3CosAdd; Mikolov et al., 2013).
 
