@@ -68,7 +68,7 @@ def test_it_is_drawn_written_and_said(model: str) -> None:
 def test_a_run_shows_its_positions_without_a_text(tmp_path: Path) -> None:
     path = tmp_path / "book.txt"
     path.write_text(text())
-    run = weft.train(path, out=tmp_path / "run", model="gpt", steps=1, quiet=True, baselines=False, **TINY_SETTINGS)
+    run = weft.train(path, out=tmp_path / "run", model="gpt", steps=1, quiet=True, **TINY_SETTINGS)
     assert "learned table" in run.look(what="positions").text()
     with pytest.raises(WeftError):
         run.look()

@@ -88,7 +88,9 @@ def predict(
     settings |= {"output": str(output_)} if writes else {}
     asked = asked or ([""] if gives.streams else [])
     streams = gives.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
-    stream = output.LiveText(str(asked[0])) if streams and isinstance(asked[0], str) else None
+    stream = (
+        output.LiveText(str(asked[0]) if gives.continues else "") if streams and isinstance(asked[0], str) else None
+    )
     found = Answered(loaded, asked, settings, listen=stream)
     predictions = output.tabled(found, output_, json) if tabled else found.predictions()
     report = {"run": run, "task": task.name, "predictions": predictions, **output.failures(found.failed)}

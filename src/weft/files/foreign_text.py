@@ -18,7 +18,6 @@ from weft.files.pictures.formats import named_as_picture
 from weft.files.prose import no_prose
 
 STRUCTURED = (".json", ".geojson", ".ipynb", ".jsonl")  # which json_forms and the tables tell
-DONE = (("instruction", "input", "output"), ("prompt", "completion"), ("prompt", "response"), ("question", "response"))
 TALKS = {"messages": "content", "conversations": "value"}  # lists of what was said, and the field that holds it
 
 ORANGE_TYPES = {
@@ -92,10 +91,7 @@ def known_objects(path: Path, first: Mapping[str, Any]) -> Foreign | None:
     if talk is not None and picture is not None:
         place = f".{picture}[0]" if isinstance(first[picture], list) else f".{picture}"
         return formats()["talks"].about(EACH=each, PICTURE=place, TALK=talk, SAID=TALKS[talk])
-    if talk is not None:
-        return formats()["chats"].about(EACH=each, SAID=f".{talk} | map(.{TALKS[talk]})")
-    done = next((names for names in DONE if {names[0], names[-1]} <= first.keys() and picture is None), None)
-    return done and formats()["chats"].about(EACH=each, SAID=f"[{', '.join(f'.{name}' for name in done)}]")
+    return None
 
 
 def _marked(first: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -35,6 +35,7 @@ from weft.storage import store
 from weft.storage.tensor_file import pickle_error
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst")
+CHAT_TEMPLATE = "chat_template.jinja"
 LABELLED = "Classification"  # in the names of their architectures that answer with a label
 
 
@@ -51,6 +52,7 @@ class Imported:
     labels: tuple[str, ...] = ()
     marks: Marks = Marks()
     tokenizer_config: dict[str, Any] = field(default_factory=dict)  # how their library uses the tokenizer
+    chat_template: str | None = None  # how its makers mark the turns of a talk (Jinja)
     preparation: Preparation | None = None  # how pictures get their size; None where no file says it
     settings: dict[str, Any] = field(default_factory=dict)  # how it was trained, in our words
     several: bool = False  # whether its labels do not exclude each other
@@ -115,6 +117,7 @@ def read_folder(source: str | Path) -> Imported:
         tokenizer, noticed = within_table(tokenizer, vocab, where=place)
         remarks += noticed
         check_tokenizer(tokenizer, vocab, where=place)
+    names = _json(folder, "tokenizer_config.json") or {}
     generation = _json(folder, "generation_config.json")
     unforced = data if generation is None else {**data, "forced_bos_token_id": None}  # that file alone says it then
     marks = Marks.read(generation or {}, unforced, nested, where=where)
@@ -132,7 +135,8 @@ def read_folder(source: str | Path) -> Imported:
         embed=read_modules(lambda name: _content(folder, name), store.shown(folder)),
         marks=marks,
         predict=predict,
-        tokenizer_config=_json(folder, "tokenizer_config.json") or {},
+        tokenizer_config=names,
+        chat_template=_chat_template(folder, names),
         preparation=preparation,
         settings={ours: data[theirs] for theirs, ours in family.settings.items() if theirs in data},
         warnings=tuple(remarks),
@@ -171,6 +175,21 @@ def _writing(
     given, where = _json(folder, name) or data, store.shown(folder / name)
     context = getattr(getattr(config, "target", config.reader()).embed, "context", 0)
     return read_generation(given, writing, context=context, marks=marks, where=where)
+
+
+def _chat_template(folder: Path, names: dict[str, Any]) -> str | None:
+    """The template by which a talk becomes a text: in a file of its own, or in tokenizer_config.json; None without one.
+
+    Of several it is the one called default.
+    """
+    path = folder / CHAT_TEMPLATE
+    if inside(path, folder):
+        return store.read_file(path).decode("utf-8", "replace")
+    found = names.get("chat_template")
+    if isinstance(found, list):
+        named = {one.get("name"): one.get("template") for one in found if isinstance(one, dict)}
+        found = named.get("default")
+    return found if isinstance(found, str) else None
 
 
 def _has_texts(config: Model.Config) -> bool:

@@ -39,13 +39,14 @@ def write_folder(
     extra: Mapping[str, Any] | None = None,
     model_type: str | None = None,
     preparation: Preparation | None = None,
+    chat_template: str | None = None,
 ) -> str:
     """Write a model for the Hugging Face library. Returns its model type.
 
     `settings` say how it was trained, as `Imported.settings` does; `generation` are keys of generation_config.json,
     `extra` more JSON files by name, `problem` the kind of labels (problem_type). `model_type` is the one to write where
-    several compute this model; `preparation` says how pictures get their size. The folder must not exist yet. It
-    appears whole or not at all. Adapters are merged into the weights.
+    several compute this model; `preparation` says how pictures get their size, `chat_template` how the turns of a talk
+    are marked. The folder must not exist yet. It appears whole or not at all. Adapters are merged into the weights.
     """
     model = merged(model) if has_adapters(model) else model
     target, config = Path(path), model.config
@@ -58,6 +59,8 @@ def write_folder(
     files = _json_files({**written, **trained}, marks, labels, generation or {})
     if tokenizer_json is not None:
         files["tokenizer_config.json"] = _tokenizer_config(tokenizer_json, marks, config)
+        if chat_template is not None:
+            files["tokenizer_config.json"] |= {"chat_template": chat_template}
     files |= {**family.files(config, preparation), **(extra or {})}
     with staged(target) as folder:
         for name, data in files.items():

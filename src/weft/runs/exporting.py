@@ -88,6 +88,7 @@ def _write_folder(folder: Path, run: Loaded, found: Outgoing) -> str:
         extra=write_modules(run.config.get("imported", {}).get("embed", {}), getattr(found.model.config, "dim", 0)),
         generation=found.generation,
         problem=found.problem,
+        chat_template=found.chat_template,
     )
 
 

@@ -52,6 +52,7 @@ class Gives:
         "table",
     ]  # fmt: skip
     streams: bool = False
+    continues: bool = True  # whether what streams goes on with the input, which is then shown before it
     endings: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()  # that an answer adds to a table of inputs; `Task.cells` fills them
 

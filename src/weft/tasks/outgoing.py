@@ -39,6 +39,7 @@ class Outgoing:
     generation: Mapping[str, Any] = field(
         default_factory=dict
     )  # how texts are written, as generation_config.json has it
+    chat_template: str | None = None  # how the turns of a talk are marked
     remarks: tuple[str, ...] = ()  # what users of the export should know, for its README.md
 
 

@@ -560,3 +560,26 @@ def test_importing_weft_does_not_load_torch(weft: Weft) -> None:
     done = processes.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "False True\n", done.stderr
     assert lines(weft.folder) == []
+
+
+# Symbols
+
+
+@pytest.mark.parametrize("tokenizer", ["characters", "bytes", "bpe"])
+def test_symbols_are_tokens_of_the_run_its_answers_and_its_export(tmp_path: Path, tokenizer: str) -> None:
+    data = tmp_path / "talk.txt"
+    data.write_text("<User:>is it red?<Bot:>it is\n" * 200)
+    size = {"vocab": 300} if tokenizer == "bpe" else {}
+    symbols = ("<User:>", "<Bot:>")
+    run = train(
+        data, out=tmp_path / "run", model="gpt", tokenizer=tokenizer, symbols=symbols, steps=40, lr=3e-2,
+        baselines=False, **size,
+    )  # fmt: skip
+    codec = run.loaded.codecs["text"]
+    assert codec.tokenizer.symbols == symbols and len(codec.ids(["<User:><Bot:>"])[0]) == 2
+    assert "<Bot:>" in run.predict("<User:>is it red?", temperature=0, max_tokens=40)[0]["text"]
+    run.export(tmp_path / "out")
+    again = weft.load(tmp_path / "out").loaded.codecs["text"]
+    assert [ids.tolist() for ids in again.ids(["<User:>red"])] == [ids.tolist() for ids in codec.ids(["<User:>red"])]
+    with pytest.raises(WeftError, match="the run to start from"):
+        weft.train(data, out=tmp_path / "other", from_=run.folder, symbols="<Nobody:>", steps=1, quiet=True)

@@ -229,7 +229,7 @@ def test_a_threshold_is_of_several_labels_alone(tmp_path: Path) -> None:
     path = tmp_path / "classes.csv"
     path.write_text("text,label\n" + "".join(f"a text {i},{'a' if i % 2 else 'b'}\n" for i in range(20)))
     size = {name: value for name, value in TINY_SETTINGS.items() if name != "tokenizer"}
-    run = weft.train(path, out=tmp_path / "run", steps=1, vocab=300, quiet=True, baselines=False, **size)
+    run = weft.train(path, out=tmp_path / "run", steps=1, vocab=300, quiet=True, **size)
     with pytest.raises(ConfigError, match="gives one answer"):
         run.predict("a text", threshold=0.3)
     with pytest.raises((ConfigError, WeftError)):

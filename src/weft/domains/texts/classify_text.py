@@ -1,7 +1,9 @@
-"""classify-text: learn to label texts. Texts with classes or numbers in, a model that labels new texts out."""
+"""classify-text: learn to label texts. Texts with classes, several labels or numbers in, a model that labels out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import final
+
+import numpy as np
 
 from weft.batches.source import Source
 from weft.domains.texts.baselines.counts import text_baselines
@@ -13,11 +15,11 @@ from weft.domains.texts.exchange import label_proof, text_codec, text_files, tex
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import LabelTraining
-from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, text_of, text_values
+from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, looked, text_of, text_values
 from weft.domains.texts.views.vectors import LookAtText
 from weft.files.known_roles import TEXT
 from weft.files.labelled import LabelledData
-from weft.inspect.views import View
+from weft.inspect.views import LookedAnswer, View
 from weft.interop import Imported
 from weft.modalities.encoding import ended
 from weft.modalities.framing import frame_ids
@@ -26,7 +28,7 @@ from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks.adopting import Adopted, label_codec, label_objective
-from weft.tasks.asks import Answer, Asks, Given, Use, only_text, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Use, texts_of
 from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.labels import labelling
@@ -47,7 +49,7 @@ LabelDraft = Draft[LabelledData[Example], LabelledIds, LabelTraining]
 
 @final
 class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining]):
-    """A class or a number for each text."""
+    """A class, any number of labels, or a number for each text."""
 
     card = CLASSIFY_TEXT
     parts = (Parts({"text": End.of(TextCodec), "label": End.of(LabelCodec)}, (Stream,), TextEmbed),)
@@ -108,7 +110,11 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
         rows = frame_ids(codec.tokenizer, ids, context_of(run.model.config)).rows
         unread = [len(codec.marks.around(whole)) - len(row) for whole, row in zip(ids, rows, strict=True)]
         found = labelling.predictions(
-            run.codec("label", LabelCodec), text_values(run.stream, rows), texts, how.top, how.choices
+            labelling.at_threshold(run.codec("label", LabelCodec), how.threshold),
+            text_values(run.stream, rows),
+            texts,
+            how.top,
+            how.choices,
         )
         return [
             Answer(i, {**one, **({"unread_end": n} if n else {})})
@@ -116,11 +122,11 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
         ]
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Example]:
-        numbers = isinstance(run.codec("label", LabelCodec), NumberCodec)
+        kind = labelling.kind_of(run.codec("label", LabelCodec))
         text, label = map(by_name, learned_columns(run, "text_column", "label_column"))
         asked = run.training(LabelTraining)
         asked = asked.replace(text_column=text or asked.text_column, label_column=label or asked.label_column)
-        return read_texts(sources, asked, kind="numbers" if numbers else "classes", learn=False).rows
+        return read_texts(sources, asked, kind=kind, learn=False).rows
 
     def measure(
         self, run: Loaded, held_out: Sequence[Example], progress: Progress, seconds: float | None = None
@@ -139,8 +145,11 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         label = run.codec("label", LabelCodec)
-        text = only_text(inputs)
-        return look_at(run, text, how, lambda ids: labelling.answer(label, text_values(run.stream, [ids])))
+
+        def answer(ids: np.ndarray) -> LookedAnswer:
+            return labelling.answer(label, text_values(run.stream, [ids]))
+
+        return looked(run, inputs, how, lambda text: look_at(run, text, how, answer))
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)

@@ -7,9 +7,11 @@ from typing import Any, final
 
 from weft.config import Config
 from weft.domains.texts.codec.text import TOKENIZER, TextCodec
+from weft.domains.texts.codec.turns import TurnCodec
 from weft.domains.texts.dataset.documents import CorpusPart
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.reading.tagged_texts import Tagged
+from weft.domains.texts.reading.talks import Talk
 from weft.domains.texts.settings import TextTraining
 from weft.domains.texts.views.vectors import TextVectors
 from weft.errors import WeftError
@@ -65,6 +67,16 @@ def lines_of_text(imported: Imported) -> dict[str, TextCodec.Config]:
         return {}
     before = tuple(tokenizer.marks[0]) if tokenizer.processed else ()
     return {"text": TextCodec.Config(digest=tokenizer.digest, role="line", opening=before, ends=imported.marks.eos)}
+
+
+def turns_of_text(imported: Imported) -> dict[str, TurnCodec.Config]:
+    """How a model that came with a chat template marks the turns of a talk; none where it came with none."""
+    template, names = imported.chat_template, imported.tokenizer_config
+    if template is None or imported.tokenizer_json is None:
+        return {}
+    bos, eos = (names.get(key) for key in ("bos_token", "eos_token"))
+    bos, eos = (one.get("content") if isinstance(one, dict) else one for one in (bos, eos))
+    return {"turns": TurnCodec.Config(template=template, bos=bos or "", eos=eos or "")}
 
 
 def text_settings(imported: Imported) -> dict[str, Any]:
@@ -154,7 +166,7 @@ def continuation_proof(task: AnyTask, run: Loaded) -> Proof | None:
     room = context - most - len(codec.marks.around(()))
     texts = [_fitting(codec, text, room) for text in trial_texts(task, run, codec)]
     texts = [text for text in dict.fromkeys(texts) if text][:MOST]
-    found = predicted(task, run, texts, temperature=0.0, max_tokens=most, samples=1)
+    found = predicted(task, run, texts, temperature=0.0, max_tokens=most, samples=1, prompt="text")
     settings = {"do_sample": False, "max_new_tokens": most}
     return Proof("text", texts, [one["text"] for one in found], settings)
 
@@ -192,8 +204,10 @@ def tag_proof(task: AnyTask, run: Loaded) -> Proof | None:
     return Proof("tags", [one["words"] for one in found], [one["tags"] for one in found])
 
 
-def row_text(row: Example | Tagged) -> str:
+def row_text(row: Example | Tagged | Talk) -> str:
     """The text of a held-out row."""
+    if isinstance(row, Talk):
+        return row.question
     return row.text if isinstance(row, Example) else " ".join(row.words)
 
 

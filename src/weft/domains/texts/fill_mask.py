@@ -22,7 +22,7 @@ from weft.domains.texts.exchange import blank_proof, text_codec, text_files, tex
 from weft.domains.texts.reading.corpus import Corpus, read_corpus
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import MaskTraining
-from weft.domains.texts.views.streams import Embedding, embedded_texts, text_of
+from weft.domains.texts.views.streams import Embedding, embedded_texts, looked, text_of
 from weft.domains.texts.views.vectors import LookAtText, look_at_text
 from weft.errors import WeftError
 from weft.inspect.views import View
@@ -36,7 +36,7 @@ from weft.models.stream import Model, Stream
 from weft.objectives import MaskedToken
 from weft.objectives.measures.tallies import Tally
 from weft.tasks.adopting import Adopted
-from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Gives, texts_of
 from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.outgoing import Outgoing, with_labels
@@ -158,9 +158,12 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
             yield Baseline(name, words, Tally("loss", np.stack([nats, measured.tally.rows[:, 1]], 1), lower=True))
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
-        model, tokenizer, text = run.stream, text_of(run.codecs).tokenizer, only_text(inputs)
-        ids, _ = frame_blanks(tokenizer, text, context_of(model.config))
-        return look_at_text(model, tokenizer, ids, text, how, blank_answer(model, tokenizer, ids))
+        def look(text: str) -> View:
+            model, tokenizer = run.stream, text_of(run.codecs).tokenizer
+            ids, _ = frame_blanks(tokenizer, text, context_of(model.config))
+            return look_at_text(model, tokenizer, ids, text, how, blank_answer(model, tokenizer, ids))
+
+        return looked(run, inputs, how, look)
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)

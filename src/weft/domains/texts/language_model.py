@@ -5,19 +5,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, cast, final
+from typing import ClassVar, Literal, cast, final
 
 import numpy as np
 
 from weft.batches.source import Source
-from weft.batches.windows import TextWindows, count_windows, score_windows, scored_spans
 from weft.config import MAX_JSON_BYTES
-from weft.domains.texts.baselines.ngrams import Ngrams, order_for, training_ids
+from weft.domains.texts.baselines.ngrams import MOST_BYTES, Ngrams, order_for, training_ids
 from weft.domains.texts.cards import LANGUAGE_MODEL
 from weft.domains.texts.codec.text import TextCodec
-from weft.domains.texts.dataset.documents import CorpusPart
+from weft.domains.texts.codec.turns import MARKS, TurnCodec
 from weft.domains.texts.dataset.running import TextData
+from weft.domains.texts.dataset.talks import TalkData
 from weft.domains.texts.encoded.running import RunningIds
+from weft.domains.texts.encoded.scored import HeldText, scored_text
+from weft.domains.texts.encoded.talks import TalkIds, TalkRows
 from weft.domains.texts.exchange import (
     continuation_proof,
     generation,
@@ -25,14 +27,17 @@ from weft.domains.texts.exchange import (
     text_codec,
     text_files,
     text_settings,
+    turns_of_text,
     with_text,
 )
-from weft.domains.texts.reading.corpus import Corpus, read_corpus
+from weft.domains.texts.reading import talks
+from weft.domains.texts.reading.corpus import read_corpus
 from weft.domains.texts.recipe.language import RECIPE, language_model
 from weft.domains.texts.settings import TextTraining
-from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, next_tokens, text_of
+from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, looked, next_tokens, text_of
 from weft.domains.texts.views.vectors import LookAtText
 from weft.errors import ConfigError
+from weft.files.survey import Survey
 from weft.generate import Sampling, Session, generate
 from weft.generate.choices import Choices, Rule
 from weft.generate.compute import Compute, prepared
@@ -40,7 +45,6 @@ from weft.generate.prompts import Prompt
 from weft.inspect.views import View
 from weft.interop import Imported
 from weft.modalities import tokenizer_making as tokenizers
-from weft.modalities.encoding import encode_pieces
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.backbone import context_of
@@ -49,9 +53,9 @@ from weft.objectives import NextToken
 from weft.objectives.measures.tallies import Tally
 from weft.objectives.scoring import scored_by_row
 from weft.tasks.adopting import Adopted
-from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Gives, texts_of
 from weft.tasks.baselines import Baseline
-from weft.tasks.codec import Codecs
+from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.measuring import windows_in_time
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
@@ -68,6 +72,8 @@ class Continuing(Sampling, Compute):
     choices: tuple[str, ...] = ()
     pattern: str | None = None
     schema: str | None = None
+    prompt: Literal["question", "text"] | None = None
+    system: str | None = None
 
     names_files: ClassVar[tuple[str, ...]] = ("schema",)
     about: ClassVar[Mapping[str, str]] = {
@@ -76,6 +82,9 @@ class Continuing(Sampling, Compute):
         "choices": "continue with one of these texts, separated by commas",
         "pattern": "a regular expression that the whole continuation matches (needs weft[grammar])",
         "schema": "a .json file with a JSON schema: the continuation is JSON that fits it (needs weft[grammar])",
+        "prompt": "question (marked as a turn, and answered) or text (continued); by default a question where the run "
+        "was trained on talks or came with a chat template",
+        "system": "what is said to the model before the question (system prompt), of runs that answer in turns",
     }
 
     def check(self) -> None:
@@ -106,11 +115,30 @@ class Continuing(Sampling, Compute):
             raise ConfigError(f"cannot be read: {error}", where=str(path)) from None
 
 
-def prompts_of(codec: TextCodec, texts: Sequence[str], how: Continuing) -> list[Prompt]:
-    """Texts as a decoder goes on from them; an empty one begins with the end of another."""
+def prompts_of(codecs: Codecs, texts: Sequence[str], how: Continuing) -> list[Prompt]:
+    """Texts as a decoder goes on from them; an empty one begins with the end of another.
+
+    Of a run that answers in turns, a text is a question between the marks of a talk.
+    """
+    codec, turns = text_of(codecs), turns_of(codecs, how)
     rule = how.rule(codec.tokenizer)
+    if turns is not None:
+        ends = turns.ends(codec)
+        return [Prompt(turns.prompt(codec, text, how.system).tolist(), how, ends, rule) for text in texts]
     prompts = [codec.marks.around(ids).tolist() or [codec.tokenizer.end] for ids in codec.ids(texts)]
     return [Prompt(ids, how, tuple(codec.ends), rule) for ids in prompts]
+
+
+def turns_of(codecs: Codecs, how: Continuing) -> TurnCodec | None:
+    """How questions are marked; None where a prompt is a text to continue."""
+    turns = codecs.get("turns")
+    if isinstance(turns, TurnCodec) and how.prompt != "text":
+        return turns
+    if how.prompt == "question" or how.system is not None:
+        named = "prompt" if how.prompt == "question" else "system"
+        fix = "leave it out; a run answers in turns that was trained on talks, or came with a chat template"
+        raise ConfigError("this run continues texts and knows no turns", where=f"--set {named}", fix=fix)
+    return None
 
 
 def unread(text: str, prompt: list[int], window: int | None, codec: TextCodec) -> dict[str, int]:
@@ -120,73 +148,86 @@ def unread(text: str, prompt: list[int], window: int | None, codec: TextCodec) -
 
 
 SAMPLE = 300  # tokens shown of what a new run writes
-TextDraft = Draft[TextData, RunningIds, TextTraining]
+AnyText = TextData | TalkData
+AnyIds = RunningIds | TalkIds
+TextDraft = Draft[AnyText, AnyIds, TextTraining]
 
 
 @final
-class LanguageModel(Task[TextData, RunningIds, TextTraining]):
-    """GPT and its relatives."""
+class LanguageModel(Task[AnyText, AnyIds, TextTraining]):
+    """GPT and its relatives. Of talks the answers are learned, and a prompt is then a question."""
 
     card = LANGUAGE_MODEL
-    parts = (Parts({"text": End.of(TextCodec)}, (Stream,), TextEmbed),)
+    parts = (
+        Parts({"text": End.of(TextCodec), "turns": End.of(TurnCodec)}, (Stream,), TextEmbed),
+        Parts({"text": End.of(TextCodec)}, (Stream,), TextEmbed),
+    )
     recipe = RECIPE
     unit = "token"
     asks = (Asks("text", "a text", lines=True),)
     embeds = (Asks("text", "a text", lines=True),)
     Predict, Look, Embed = Continuing, LookAtText, Embedding
 
-    def codecs(self, data: TextData, training: TextTraining, known: Codecs) -> Codecs:
-        if "text" in known:
-            return {"text": known["text"]}
-        kind, size = tokenizers.choose(data.corpus.characters, data.corpus.distinct, data.corpus.bytes)
+    def codecs(self, data: AnyText, training: TextTraining, known: Codecs) -> Codecs:
+        text = text_of(known) if "text" in known else self._learned_codec(data, training)
+        if isinstance(data, TextData):
+            return {"text": text}
+        return {"text": text, "turns": known.get("turns") or TurnCodec.of(text)}
+
+    def _learned_codec(self, data: AnyText, training: TextTraining) -> TextCodec:
+        """The codec of a tokenizer made for the text to train on, with marks for turns where there are some."""
+        extent, text = data.extent, data.said
+        kind, size = tokenizers.choose(extent.characters, extent.distinct, extent.bytes)
         kind = training.tokenizer or ("bpe" if training.vocab else kind)
         vocab = training.vocab or (size or 1024 if kind == "bpe" else None)
-        return {
-            "text": TextCodec.learn(data.train.pieces(), kind, vocab, characters=data.train.characters, role="line")
-        }
+        marks = () if isinstance(data, TextData) else MARKS
+        return TextCodec.learn(
+            text.pieces(), kind, vocab, characters=text.characters, role="line", symbols=training.symbols, marks=marks
+        )
 
     def encode(
-        self, data: TextData, codecs: Codecs, training: TextTraining, known: Model.Config | None, progress: Progress
-    ) -> RunningIds:
-        return RunningIds.of(data, text_of(codecs))
+        self, data: AnyText, codecs: Codecs, training: TextTraining, known: Model.Config | None, progress: Progress
+    ) -> AnyIds:
+        if isinstance(data, TextData):
+            return RunningIds.of(data, text_of(codecs))
+        return TalkIds.of(data, text_of(codecs), codec_at(codecs, "turns", TurnCodec))
 
     def sized(self, draft: TextDraft) -> tuple[Stream.Config, TextTraining]:
-        tokenizer, tokens = text_of(draft.codecs).tokenizer, len(draft.encoded.train)
-        config, training = language_model(draft, vocab=tokenizer.size, tokens=tokens)
+        tokenizer, tokens = text_of(draft.codecs).tokenizer, draft.encoded.tokens
+        config, training = language_model(draft, vocab=tokenizer.size, tokens=tokens, longest=draft.encoded.longest)
         config = with_model_settings(config, draft.request)
         check_vocabulary(config, tokenizer.size)
         size = {"dim": config.dim, "depth": len(config.trunk.all_blocks()), "context": context_of(config)}
         return config, training.replace(tokenizer=training.tokenizer or tokenizer.kind, **size)
 
-    def objective(self, encoded: RunningIds, codecs: Codecs, training: TextTraining) -> NextToken.Config:
+    def objective(self, encoded: AnyIds, codecs: Codecs, training: TextTraining) -> NextToken.Config:
         return NextToken.Config()
 
-    def source(self, encoded: RunningIds, codecs: Codecs, model: Model.Config, training: TextTraining) -> Source:
-        fingerprint, context = encoded.data.fingerprint, context_of(model)
-        return TextWindows(
-            encoded.train, encoded.held_out, context=context, fingerprint=fingerprint, seed=training.seed
-        )
+    def source(self, encoded: AnyIds, codecs: Codecs, model: Model.Config, training: TextTraining) -> Source:
+        return encoded.source(context_of(model), training.seed)
 
     def ability(self, run: Loaded) -> str:
-        return "Continues texts"
+        return "Answers questions in turns" if "turns" in run.codecs else "Continues texts"
 
     def facts(self, run: Loaded) -> Mapping[str, str]:
         return {"tokens": text_of(run.codecs).in_words()}
 
     def example(self, run: Loaded, measured: Measured) -> str:
-        return str(self.predict(run, [Given("")], self.Predict(max_tokens=SAMPLE), None)[0].values["text"])
+        asked = str(measured.more.get("question", ""))
+        found = self.predict(run, [Given(asked)], self.Predict(max_tokens=SAMPLE), None)[0].values
+        return f"{asked}\n\n{found['text']}".lstrip("\n") if asked else str(found["text"])
 
     def gives(self, run: Loaded) -> Gives:
-        return Gives("text", streams=True, columns=("text",))
+        return Gives("text", streams=True, continues="turns" not in run.codecs, columns=("text",))
 
     def rows(self, run: Loaded, inputs: Sequence[Given], how: Continuing) -> list[Prompt]:
-        return prompts_of(text_of(run.codecs), texts_of(inputs), how)
+        return prompts_of(run.codecs, texts_of(inputs), how)
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Continuing, listen: Listen | None) -> list[Answer]:
         rows, codec, texts = self.rows(run, inputs, how), text_of(run.codecs), texts_of(inputs)
         if not rows:
             return []
-        prompts, rule = [row.ids for row in rows], rows[0].rule
+        prompts, rule, turns = [row.ids for row in rows], rows[0].rule, turns_of(run.codecs, how)
         model = cast(Stream, prepared(run.model, how.precision))
         session = Session(model, capacity=max(map(len, prompts)) + how.max_tokens)
         many = generate(session, codec.tokenizer, prompts, how, ends=rows[0].ends, listen=listen, rule=rule)
@@ -195,7 +236,8 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
                 number,
                 {
                     "prompt": texts[number],
-                    "text": one.text,
+                    "text": one.text if turns is None else one.text.strip(),
+                    **({} if turns is None else {"role": "assistant"}),
                     **({"sample": i} if how.samples > 1 else {}),
                     **({"cut": True} if rule is not None and one.ended == "length" else {}),
                     **unread(texts[number], prompts[number], session.window, codec),
@@ -206,53 +248,58 @@ class LanguageModel(Task[TextData, RunningIds, TextTraining]):
         ]
 
     def shown(self, prediction: Prediction) -> str:
-        return str(prediction["prompt"] + prediction["text"])
+        return str(prediction["text"] if "role" in prediction else prediction["prompt"] + prediction["text"])
 
-    def held_out(self, run: Loaded, sources: Sequence[str]) -> Corpus:
-        return read_corpus(sources)
+    def held_out(self, run: Loaded, sources: Sequence[str]) -> HeldText:
+        talked = "turns" in run.codecs and talks.judge(Survey(sources))
+        return talks.read_talks(sources, learn=False).rows if talked else read_corpus(sources)
 
-    def measure(
-        self, run: Loaded, held_out: Corpus | CorpusPart, progress: Progress, seconds: float | None = None
-    ) -> Measured:
-        tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)
-        ids = encode_pieces(tokenizer, held_out.pieces())
+    def measure(self, run: Loaded, held_out: HeldText, progress: Progress, seconds: float | None = None) -> Measured:
+        text = scored_text(run.codecs, held_out, context_of(run.model.config))
 
         def score(most: int | None, count: Callable[[int], None] | None) -> np.ndarray:
-            return scored_by_row(run.model, score_windows(ids, context, most=most), count)
+            return scored_by_row(run.model, text.samples(most), count)
 
-        rows, part = windows_in_time(count_windows(len(ids), context), score, progress, seconds)
-        total, seen, each = float(rows[:, 0].sum()), int(rows[:, 2].sum()), held_out.bytes / max(1, len(ids) - 1)
-        size, documents = each * seen, max(1, int((ids[1:] == tokenizer.end).sum()))
+        rows, part = windows_in_time(text.windows, score, progress, seconds)
+        total, seen, each = float(rows[:, 0].sum()), int(rows[:, 2].sum()), text.bytes / max(1, text.tokens)
+        size = each * seen
         loss, bits = total / max(1, seen), total / math.log(2) / max(1, size)
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "bits_per_byte": bits}
-        unknown = sum(tokenizer.unknown(piece) for piece in held_out.pieces() if piece)
-        more = {"tokens": seen, "bytes": round(size), **part, **({"unknown": unknown} if unknown else {})}
-        return Measured(documents, metrics, more, tally=_bits(rows[:, 0], rows[:, 2] * each))
+        more = {"tokens": seen, "bytes": round(size), **part, **text.notes()}
+        return Measured(text.documents, metrics, more, tally=_bits(rows[:, 0], rows[:, 2] * each))
 
-    def baselines(
-        self, run: Loaded, data: TextData, held_out: Corpus | CorpusPart, measured: Measured
-    ) -> Iterator[Baseline]:
+    def baselines(self, run: Loaded, data: AnyText, held_out: HeldText, measured: Measured) -> Iterator[Baseline]:
         tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)
-        ids = encode_pieces(tokenizer, held_out.pieces()).astype(np.int64)
+        text = scored_text(run.codecs, held_out, context)
+        ids, known = text.ids.astype(np.int64), self._known_ids(run, data)
         assert measured.tally is not None
-        known, spans = training_ids(tokenizer, data.train), scored_spans(len(ids), context, len(measured.tally.rows))
         for name, words, order in (
             ("unigram", "the frequencies of tokens", 1),
             ("n-gram", "n-grams of tokens", order_for(known, tokenizer.size)),
         ):
-            nats = np.append(0, -np.log(Ngrams(known, tokenizer.size, order).chances(ids))).cumsum()
-            rows = np.array([nats[stop] - nats[first] for first, stop in spans])
+            nats = -np.log(Ngrams(known, tokenizer.size, order).chances(ids))
+            rows = text.by_window(nats, len(measured.tally.rows))
             yield Baseline(name, words, _bits(rows, measured.tally.rows[:, 1]))
 
+    def _known_ids(self, run: Loaded, data: AnyText) -> np.ndarray:
+        """The ids that plain methods learn from."""
+        if isinstance(data, TextData):
+            return training_ids(text_of(run.codecs).tokenizer, data.train)
+        rows = TalkRows.of(data.train, text_of(run.codecs), run.codec("turns", TurnCodec)).rows
+        return np.concatenate([row.ids for row in rows]).astype(np.int64)[:MOST_BYTES]
+
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
-        return look_at(run, only_text(inputs), how, partial(next_tokens, run))
+        return looked(run, inputs, how, lambda text: look_at(run, text, how, partial(next_tokens, run)))
 
     def adopted(self, model: Imported) -> Adopted:
-        return Adopted(lines_of_text(model), NextToken.Config(), text_settings(model), text_files(model))
+        codecs = {**lines_of_text(model), **turns_of_text(model)}
+        return Adopted(codecs, NextToken.Config(), text_settings(model), text_files(model))
 
     def outgoing(self, run: Loaded) -> Outgoing:
         found = with_text(with_labels(run), run, text_codec(run))
-        return replace(found, generation=generation(run, self.Predict, found.marks))
+        turns = run.codecs.get("turns")
+        template = turns.config.template if isinstance(turns, TurnCodec) else None
+        return replace(found, generation=generation(run, self.Predict, found.marks), chat_template=template)
 
     def proof(self, run: Loaded, tolerance: float) -> Proof | None:
         return continuation_proof(self, run)

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 from weft.errors import ConfigError
 from weft.tasks.preset import Preset
 from weft.tasks.settings.limits import share, within
-from weft.tasks.settings.sized import LABELS, SMOOTHING, RowTraining
+from weft.tasks.settings.sized import SMOOTHING, RowTraining
 
 LANGUAGE = {
     "tiny": Preset(dim=64, depth=2, heads=2, context=64, note=": trains in seconds"),
@@ -28,6 +28,7 @@ OF_TEXT: Mapping[str, str] = {
     "context": "context length: tokens that the model reads at once",
     "tokenizer": "bytes, characters, bpe or the path of a tokenizer.json",
     "vocab": "vocabulary size of a bpe tokenizer",
+    "symbols": "special symbols: texts that are one token each, separated by commas, such as <User:>,<Bot:>",
 }
 HELD_OUT = "the most bytes of held-out text; a tenth of the text is held out, up to this"
 
@@ -38,6 +39,7 @@ class TextTraining(RowTraining):
     context: int | None = None
     tokenizer: str | None = None
     vocab: int | None = None
+    symbols: tuple[str, ...] = ()
     held_out: int | None = HELD_OUT_BYTES
 
     about: ClassVar[Mapping[str, str]] = {**RowTraining.about, **OF_TEXT, "held_out": HELD_OUT}
@@ -57,6 +59,7 @@ class EncoderTraining(RowTraining):
     context: int | None = None
     tokenizer: str | None = None
     vocab: int | None = None
+    symbols: tuple[str, ...] = ()
     tokens: int | None = None
     rows: int = 32
     summary: Literal["class", "mean"] | None = None
@@ -83,7 +86,7 @@ class LabelTraining(EncoderTraining):
 
     text_column: str | None = None
     label_column: str | None = None
-    labels: Literal["classes", "numbers"] | None = None
+    labels: Literal["classes", "numbers", "several"] | None = None
     fewest: int = 1
     balance: bool = False
     smoothing: float = 0.0
@@ -91,8 +94,9 @@ class LabelTraining(EncoderTraining):
     about: ClassVar[Mapping[str, str]] = {
         **EncoderTraining.about,
         "text_column": "the column or field of the texts: its name, or its number from 1",
-        "label_column": "the column or field of the labels",
-        "labels": LABELS,
+        "label_column": "the column or field of the labels; several columns of 0 and 1 with commas between them",
+        "labels": "classes, numbers (regression) or several (any number of labels a text, multi-label); by default "
+        "recognised from the labels",
         "fewest": "leave out classes with fewer texts than this",
         "balance": "class weights: every class counts equally in training, however rare it is",
         "smoothing": SMOOTHING.format("classes"),

@@ -21,7 +21,7 @@ from weft.domains.texts.reading.schemes import entities
 from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import TagTraining
-from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, text_of
+from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, looked, text_of
 from weft.domains.texts.views.vectors import LookAtText
 from weft.errors import WeftError, listed
 from weft.generate.compute import Compute
@@ -34,7 +34,7 @@ from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Tags
 from weft.tasks.adopting import Adopted
-from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Gives, texts_of
 from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
@@ -186,9 +186,11 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         return tag_baselines(data.train, held_out, spans=run.codec("tags", TagCodec).spans)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
-        text = only_text(inputs)
-        said = words(text)
-        return look_at(run, text, how, lambda ids: tags_in_words(said, *tagged_surely(run, [said])) if said else None)
+        def look(text: str) -> View:
+            said = words(text)
+            return look_at(run, text, how, lambda _: tags_in_words(said, *tagged_surely(run, [said])) if said else None)
+
+        return looked(run, inputs, how, look)
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)

@@ -1,13 +1,14 @@
 """Running text to learn from and text held out: streamed from files, never held whole."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, final
+from typing import final
 
 from weft.amounts import amount
 from weft.domains.texts.dataset.documents import CorpusPart, split
-from weft.domains.texts.reading import corpus
+from weft.domains.texts.dataset.talks import TalkData, talk_data
+from weft.domains.texts.reading import corpus, talks
 from weft.domains.texts.reading.corpus import Corpus, GivenText, read_corpus
 from weft.domains.texts.sample import running as shipped_texts
 from weft.domains.texts.settings import MaskTraining, TextTraining
@@ -25,6 +26,16 @@ class TextData(Dataset[Corpus | CorpusPart, Corpus | CorpusPart]):
     """Text in parts that stream, and the corpus that both are of."""
 
     corpus: Corpus
+
+    @property
+    def said(self) -> Corpus | CorpusPart:
+        """The text to train on."""
+        return self.train
+
+    @property
+    def extent(self) -> Corpus:
+        """All text, by how much there is."""
+        return self.corpus
 
 
 def read_texts(sources: Sequence[str | GivenText], valid: str | None, most: int | None, skip: Skip = None) -> TextData:
@@ -52,38 +63,36 @@ def read_texts(sources: Sequence[str | GivenText], valid: str | None, most: int 
     )
 
 
-class TextReader(Reader[TextData]):
-    """Text in .txt, .md and .jsonl files."""
-
-    sample: ClassVar[str]
-    text: Callable[[], GivenText]  # that ships
-
-    def read(
-        self, sources: Sequence[str], valid: str | None, asked: TextTraining | MaskTraining, count: Count | None = None
-    ) -> TextData:
-        return read_texts(sources or [self.text()], valid, asked.held_out, asked.allowed)
-
-
 @final
-class RunningText(TextReader):
-    """Text to be continued."""
+class RunningText(Reader[TextData | TalkData]):
+    """Text to be continued, and talks in which answers are to be given."""
 
     sample = "python-topics"
-    text = staticmethod(shipped_texts.python_topics)
 
     def judge(self, survey: Survey) -> Judgement:
-        return corpus.judge(survey)
+        return talks.judge(survey) or corpus.judge(survey)
+
+    def read(
+        self, sources: Sequence[str], valid: str | None, asked: TextTraining, count: Count | None = None
+    ) -> TextData | TalkData:
+        if sources and talks.judge(Survey(sources)):
+            return talk_data(sources, valid, asked.allowed)
+        return read_texts(sources or [shipped_texts.python_topics()], valid, asked.held_out, asked.allowed)
 
     def refusal(self, source: Surveyed) -> DataError | None:
         return corpus.refusal(source)
 
 
 @final
-class Sentences(TextReader):
+class Sentences(Reader[TextData]):
     """Text with blanks to be filled in."""
 
     sample = "fill-mask"
-    text = staticmethod(shipped_texts.english_sentences)
+
+    def read(
+        self, sources: Sequence[str], valid: str | None, asked: MaskTraining, count: Count | None = None
+    ) -> TextData:
+        return read_texts(sources or [shipped_texts.english_sentences()], valid, asked.held_out, asked.allowed)
 
 
 def in_words(corpus: Corpus) -> str:

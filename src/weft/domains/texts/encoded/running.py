@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.amounts import count
+from weft.batches.windows import TextWindows
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.running import TextData
 from weft.errors import DataError
@@ -30,6 +31,20 @@ class RunningIds:
             problem = f"{data.corpus.characters} characters are too few to train on"
             raise DataError(problem, where=data.described, fix="add more text")
         return RunningIds(data, codec, train, held, minutes=min(10.0, max(1.0, data.corpus.bytes / 2e5)))
+
+    @property
+    def tokens(self) -> int:
+        """Ids to train on."""
+        return len(self.train)
+
+    @property
+    def longest(self) -> int:
+        """Tokens that have to be read at once: of running text any number will do."""
+        return 0
+
+    def source(self, context: int, seed: int) -> TextWindows:
+        """The samples of a model with this context."""
+        return TextWindows(self.train, self.held_out, context=context, fingerprint=self.data.fingerprint, seed=seed)
 
     @property
     def amounts(self) -> Mapping[str, int | float]:

@@ -29,6 +29,7 @@ LADDER = (
     Size(dim=512, depth=10, heads=16, context=512),
     Size(dim=768, depth=12, heads=12, context=1024),
 )
+MOST_CONTEXT = 1024  # that long talks ask for
 MANY_STEPS = 4800  # beyond this many steps larger batches learn as much from each token
 FEW_EPOCHS, MANY_EPOCHS = 4.8, 18.0  # from which on a text is learned by heart without dropout, or with little
 PRESETS = {name: sized(preset) for name, preset in LANGUAGE.items()}
@@ -92,15 +93,16 @@ def with_batch(size: Size, tokens: float, data_tokens: int) -> Sized:
 
 
 def language_model(
-    draft: Draft[Any, Any, TextTraining], *, vocab: int, tokens: int
+    draft: Draft[Any, Any, TextTraining], *, vocab: int, tokens: int, longest: int = 0
 ) -> tuple[Stream.Config, TextTraining]:
-    """A model for a number of tokens to train on, and the settings that go with it."""
+    """A model for a number of tokens to train on, of which `longest` are read at once, and the settings with it."""
     request, training = draft.request, draft.training
     if request.preset is not None:
         sized = with_batch(PRESETS[request.preset], 0.0, tokens)
     else:
         sized = for_budget(draft.sizing, vocab, tokens)
-    size = with_own_numbers(replace(sized.size, context=max(2, min(sized.size.context, tokens - 1))), training)
+    context = max(2, min(max(sized.size.context, min(longest, MOST_CONTEXT)), tokens - 1))
+    size = with_own_numbers(replace(sized.size, context=context), training)
     dropout = sized.dropout if training.dropout is None else training.dropout
     config = LANGUAGE_MODELS[RECIPE.model_name(request)](size, vocab=vocab, dropout=dropout)
     batch = training.batch if "batch" in request.settings else sized.batch

@@ -12,11 +12,12 @@ from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.views.vectors import LookAtText, TextVectors, look_at_text, text_vectors
 from weft.errors import WeftError
 from weft.generate.compute import Compute
+from weft.inspect.positions import LinePositionsView, line_codes
 from weft.inspect.views import LookedAnswer, View
 from weft.modalities.text import Text
 from weft.models.backbone import context_of
 from weft.models.stream import Stream
-from weft.tasks.asks import Given, texts_of
+from weft.tasks.asks import Given, only_text, texts_of
 from weft.tasks.codec import Codecs
 from weft.tasks.measuring import counted
 from weft.tasks.request import Embedded, Loaded
@@ -34,6 +35,11 @@ def text_of(codecs: Codecs) -> TextCodec:
         raise WeftError("this model came without a tokenizer: it reads no texts", where="tokenizer.json", fix=fix)
     assert isinstance(codec, TextCodec)
     return codec
+
+
+def looked(run: Loaded, inputs: Sequence[Given], how: LookAtText, look: Callable[[str], View]) -> View:
+    """What `look` shows of the one text; or how the model knows positions, for which no text is needed."""
+    return LinePositionsView(line_codes(run.stream)) if how.what == "positions" else look(only_text(inputs))
 
 
 def look_at(run: Loaded, text: str, how: LookAtText, answer: Answers | None = None) -> View:

@@ -27,6 +27,7 @@ class LookAtText(Config):
     every: bool = False
     table: bool = False
     token: str | None = None
+    what: Literal["positions"] | None = None
 
     about: ClassVar[Mapping[str, str]] = {
         "layer": "one layer, from 1; by default the average of all",
@@ -34,6 +35,7 @@ class LookAtText(Config):
         "every": "every head of every layer, each in its own panel",
         "token": TOKEN,
         "table": "tokens with the nearest embeddings to a word, or to a sum such as king - man + woman",
+        "what": "positions: how the model knows where a token stands (sines, a table, turns); needs no text",
     }
 
 
