@@ -26,38 +26,50 @@ from strangers_unseen import UNSEEN
 
 from weft.domains.registry import CARDS
 from weft.errors import WeftError
+from weft.files.grid_formats import is_store
 from weft.runs.checking import check
 
 ABOUT = """# Other people's files
 
 Recognised for what they are, or refused with the remedy that helps: `python bench/strangers.py --write
-docs/strangers.md`.
+docs/strangers.md` counts three lists of files of packages on PyPI, npm and Debian.
 
-Files of packages on PyPI, npm and Debian, ten and more for every task. What is right for a file is the name of its
-task, or words that the refusal must have, such as the command that converts it; a refusal must also name the file and
-say what to do. Where a task is only done when it is asked for, right is that it reads the file. A table without a clear
-task counts as right where the refusal lists its columns.
+What is right for a file is the name of its task, or words that the refusal must have, such as the command that converts
+it; a refusal must also name the file and say what to do. Where a task is only done when it is asked for, right is that
+it reads the file. A table without a clear task counts as right where the refusal lists its columns.
 
-Files for labelled texts, treebanks, captions, questions, graphs, sets and fields were chosen, and what is right for
-them was written down, before weft had seen them: 232 of all 287 were right then, one of the others by a slip in its
-pattern. What they taught has been mended since, so the table below is no blind test; it was counted before the
-readers and suggestions were worked over for the second list below. Some files count more than once:
-the ten for answer are of three packages, and are named alone, with their pictures and as a folder; folders of pictures
-serve two tasks.
+| list | files | blind | now |
+|---|---|---|---|
+| first | 287 | 232 | {first} |
+| second | 120 | 73, later 96 | {blind} |
+| third | 120 | 93 | {unseen} |
+
+"Blind" is what was right the first time that weft saw the files, of which the list and what is right had been written
+down before. What they taught was mended since, by the forms of files and never by their names, so that the tables below
+are no blind tests: they were counted in one run.
+
+## The first list
+
+Ten and more files for every task. Those for labelled texts, treebanks, captions, questions, graphs, sets and fields
+were chosen before weft had seen them; one of the wrong ones was so by a slip in its pattern. Some files count more than
+once: the ten for answer are of three packages, and are named alone, with their pictures and as a folder; folders of
+pictures serve two tasks.
 """
 
-BLIND_ABOUT = """## A second list, blind
+BLIND_ABOUT = """## The second list
 
-`--list blind` asks about 120 files of packages that the first list does not use. What is right for
-each was written down from the files alone and committed before weft had seen any of them, and nothing was mended by
-their outcomes: 73 of 120 were right before the readers and suggestions were worked over, 96 after. Some refusals that
-count as wrong name another remedy than was foreseen.
+`--list blind`: packages that the first list does not use. 73 of 120 were right before the readers and suggestions were
+worked over, and 96 after, nothing of which was done by their outcomes. The files that still count as wrong are tables
+in files of other endings (.txt, .tab): weft says how to give them the ending of a table, and which lines of Orange's to
+leave out, and the list had foreseen that it lists their columns.
 """
 
-UNSEEN_ABOUT = """## A third list, blind
+UNSEEN_ABOUT = """## The third list
 
-`--list unseen` asks about 120 files of packages that neither of the other lists uses. What is right for each was
-written down from the files alone and committed before weft had seen any of them.
+`--list unseen`: packages that neither of the other lists uses. 93 of 120 were right; one of the others, a zarr store,
+was not found by a slip of the script and counts as wrong. Of those that still count as wrong, some have an answer that
+the list did not foresee: the speeches of one convention have no second class to tell apart, and marks of XML are taken
+away where the list expected its records.
 """
 
 LISTS = {"first": (ABOUT, CASES), "blind": (BLIND_ABOUT, BLIND), "unseen": (UNSEEN_ABOUT, UNSEEN)}
@@ -110,7 +122,7 @@ def chosen(case: Case, folder: Path) -> list[Path]:
     """Some of the files, evenly spread over all that match."""
     found = sorted(path for path in folder.glob(case.pattern) if path.is_dir() or path.stat().st_size)
     if case.pattern.count("*") and "." in Path(case.pattern).suffix:
-        found = [path for path in found if path.is_file()]
+        found = [path for path in found if path.is_file() or is_store(path)]
     return [found[len(found) * k // case.count] for k in range(min(case.count, len(found)))]
 
 
@@ -187,15 +199,21 @@ def main() -> None:
     parser.add_argument("--task", help="the files of one task alone")
     parser.add_argument("--write", type=Path, help="a file for the page: of all lists")
     asked = parser.parse_args()
-    pages = []
+    pages, counts = [], dict[str, str]()
     with tempfile.TemporaryDirectory() as place:
         for name, (about, cases) in LISTS.items():
             if asked.list in (None, name):
                 wanted = [case for case in cases if asked.task in (None, case.task)]
-                pages.append(f"{about}\n{tally(wanted, asked.keep or Path(place)).page()}")
-                print(pages[-1])
+                found = tally(wanted, asked.keep or Path(place))
+                counts[name] = f"{found.right.total()} of {found.total.total()}"
+                print(f"{name}: {counts[name]}")
+                pages.append(f"{about}\n{found.page()}")
+    page = "\n".join(pages)
+    for name, count in counts.items():
+        page = page.replace(f"{{{name}}}", count)
+    print(page)
     if asked.write:
-        asked.write.write_text("\n".join(pages), encoding="utf-8")
+        asked.write.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -206,3 +206,28 @@ def _heic(library, picture: Image.Image) -> bytes:
     data = io.BytesIO()
     library.from_pillow(picture).save(data)
     return data.getvalue()
+
+
+RUSSIAN = "Это рассказ о чае и о людях, которые пьют его каждый день после работы."
+CHINESE = "这是一个关于茶的故事。他们在中国的南方种植茶叶，每年春天采摘。"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("koi8-r", RUSSIAN), ("cp1251", RUSSIAN), ("gb18030", CHINESE),
+        ("big5", "這是一個關於茶的故事。他們在臺灣的南方種植茶葉，每年春天採摘。"),
+        ("shift_jis", "これはお茶についての話です。毎年春になると、人々は茶の葉を摘みます。"),
+        ("euc-jp", "これはお茶についての話です。毎年春になると、人々は茶の葉を摘みます。"),
+        ("euc-kr", "이것은 차에 관한 이야기입니다. 해마다 봄이 되면 사람들은 찻잎을 땁니다."),
+        ("cp1253", "Αυτή είναι μια ιστορία για το τσάι και τους ανθρώπους που το πίνουν."),
+        ("cp1252", "Ceci est une très belle journée d’été, déjà près d’une tasse de thé."),
+        ("latin-1", "Größe und Maß über Füße, schön und kühl, läuft im Café."),
+    ],
+)  # fmt: skip
+def test_the_encoding_of_a_text_is_told_by_its_letters(tmp_path: Path, encoding: str, text: str):
+    lines = f"1\n00:00:27,000 --> 00:00:30,730\n{text}\n" * 2 + "A plain English line stands below.\n"
+    with pytest.raises(DataError, match=f"--set encoding={encoding} reads it so"):
+        list(read_text(write(tmp_path / "a.srt", lines.encode(encoding))))
+    with reading_as(encoding):
+        assert "".join(read_text(tmp_path / "a.srt")) == lines

@@ -79,6 +79,21 @@ TABBED = "good movie\t1\nbad movie\t0\n" * 8
         ("table.rds", "A\n2\n263171\n131840\n787\n2\n", "readRDS"),
         ("letter", "Return-Path: <a@b.org>\nReceived: from x\n\tby y\nTo: b@b.org\nSubject: tea\n\nTea?\n",
          "formail"),
+        ("tea.page", '<page xmlns="http://projectmallard.org/1.0/"><title>Tea</title><p>Warm.</p></page>', "unescape"),
+        ("guide.lyx", "#LyX 2.3 created this file.\n\\begin_document\n", "lyx --export"),
+        ("talk.cha", "@UTF8\n@Begin\n*ANN:\tis it warm ?\n", "pylangacq"),
+        ("a.sth", "# STOCKHOLM 1.0\ntea ACGT\n", "'stockholm'"),
+        ("salt.cif", "#---\ndata_9004218\n_cell_length_a 5.6\nloop_\n_atom_site_label\n", "ase.io"),
+        ("1abc.cif", "data_1ABC\n# \n_entry.id 1ABC\n", "Bio.PDB"),
+        ("de-en", "# a dictionary\n" + "Tee {m} :: tea\n" * 12, "de-en-converted.tsv"),
+        ("moses.txt", "ein Tee ||| a tea\n" * 12, "moses.tsv"),
+        ("cities.dat", "ID   : 1\n Name : Tea\n//\n" * 5, "cities.jsonl"),
+        ("note.xml", "<?xml version='1.0'?><note><file>1.jpg</file><of><w>5</w><h>4</h></of></note>", "iterfind('.')"),
+        ("sun.dat", "A spectrum of the sun\nas it was measured\n" + "280.0  4.7E-23\n" * 40, "grep -E"),
+        ("speech.json", json.dumps([{"name": who, "speeches": ["we all like a warm tea"] * 3} for who in "ab"]),
+         "jq -c '.[] | .name as $label | .speeches[]"),
+        ("mice.edgelist", "0 1 1446.0\n0 2 629.0\n0 4 773.0\n" * 4, "read_edgelist"),
+        ("marked.json", json.dumps({"shapes": [{"label": "cup", "points": [[1, 2], [3, 4]]}]}), ".shapes[]"),
         ("inbox", "From a@b.org Mon\nTo: b@b.org\nDate: today\nSubject: tea\n\nTea?\n", "inbox-converted.mbox"),
     ],
 )  # fmt: skip
@@ -112,6 +127,19 @@ def test_the_form_of_a_text_is_known_in_another_encoding(tmp_path: Path, name: s
     assert word in str(found.value)
 
 
+def test_a_table_in_another_encoding_is_recognised_and_refused_for_that(tmp_path: Path):
+    rows = [f"{'good' if i % 2 else 'bad'},ein Café am Morgen – Nummer {i} war warm" for i in range(30)]
+    (tmp_path / "a.csv").write_text("\n".join(["label,text", *rows]), encoding="cp1252")
+    found = weft.check(tmp_path / "a.csv", plan=False)
+    assert found.task == "classify-text" and found.refused and "encoding=cp1252" in found.refused["problem"]
+
+
+def test_bytes_that_are_no_text_in_any_encoding_keep_the_name_of_their_format(tmp_path: Path):
+    (tmp_path / "a.shp").write_bytes(b"\0\0\x27\x0a" + b"\0\0\0\1\0\0\1\0\0\0\2\xff" * 900)
+    with pytest.raises(DataError, match="ogr2ogr"):
+        recognise([str(tmp_path / "a.shp")])
+
+
 def test_text_in_another_encoding_is_refused_for_that_when_it_is_read(tmp_path: Path):
     (tmp_path / "a.txt").write_text("Ein Café – warm.\n" * 9, encoding="cp1252")
     assert recognise([str(tmp_path / "a.txt")])[0].name == "language-model"
@@ -119,8 +147,9 @@ def test_text_in_another_encoding_is_refused_for_that_when_it_is_read(tmp_path: 
         read_corpus([tmp_path / "a.txt"])
 
 
-def test_many_comments_before_a_text_cost_little(tmp_path: Path):
-    (tmp_path / "a.txt").write_text("<!-- tea -->" * 2000 + "Tea is warm.")
+@pytest.mark.parametrize("before", ["<!-- tea -->", "\n", " \n\t\n", "# tea\n", "/* tea */", "Tea: warm\n warm\n"])
+def test_much_of_one_thing_before_a_text_costs_little(tmp_path: Path, before: str):
+    (tmp_path / "a.txt").write_text(before * 2000 + "Tea is warm.")
     assert recognise([str(tmp_path / "a.txt")])[0].name == "language-model"
 
 
@@ -130,6 +159,8 @@ def test_many_comments_before_a_text_cost_little(tmp_path: Path):
         ("misc.d.ts", "export interface Tea {\n  warm: boolean;\n  cups: number;\n}\n" * 5),
         ("graphs.txt", "graph theory; a text {of words}\n" * 9), ("poems.txt", "one two three\nfour five six\n" * 9),
         ("access.log", '10.0.0.1 - - [01/Jan/2024:10:00:01 +0000] "GET /tea HTTP/1.1" 200 123 "-" "Firefox"\n' * 12),
+        ("lines.txt", "ANN: Is it warm?\nBOB: It is.\n\nBOB: Drink it.\nANN: I shall.\n\n" * 9),
+        ("manual.txt", "*usr_05.txt*\tFor Tea\n\n\t\t     THE TEA MANUAL - by Ann\n\nTea can be warm.\n" * 3),
         ("play.txt", "From: Ann\nTo: Bob\n\nShall we have tea?\n" * 9),
         ("mail.eml", "From: ann@example.org\nSubject: Tea\n\nShall we have tea?\n"),
     ],

@@ -120,6 +120,10 @@ RECOGNISED = {
     "book.txt": ("Title, Image\n\n" + "It was a bright, cold day, and the clocks struck.\n" * 20, "language-model"),
 }
 REFUSED = {
+    "energy.csv": (
+        joined([("source", "target", "value"), *((f"node {i % 9}", f"node {i % 7}", i / 3) for i in range(40))]),
+        ["what to learn from this table is not clear", "1 'source'"],
+    ),
     "seeds.csv": (
         joined([("image", "seed", "prompt"), *((f"{i}.png", i * 31, ENGLISH[i]) for i in range(20))]),
         ["--task caption --set picture_column=image --set caption_column=prompt"],

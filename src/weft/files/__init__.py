@@ -16,7 +16,7 @@ endings        endings that hold one kind of data and nothing else
 ways           what may be opened and how text is decoded, as the user asks
 bounds         links and paths that lead out of the named folders are not followed
 unpacking      how much a packed file may become
-decoding       files of text, in any encoding or wrapping
+decoding       files of text, in any encoding or wrapping; encodings guesses which it is
 foreign        formats that are not read, each with a command that converts it, as
                foreign.toml says; foreign_text those that are text, prose whether a text has words at all, and
                json_forms JSON that is no list of objects, with the command that writes it as rows

@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 from weft.errors import ConfigError, DataError
 from weft.files import foreign
+from weft.files.encodings import guessed_encoding
 from weft.files.unpacking import check_whole, unpacked
 
 HEAD = 64 * 2**10  # bytes looked at to tell text from binary
@@ -162,7 +163,9 @@ def guessed_text(path: Path, encoding: str) -> str | None:
     wide = encoding.startswith(("UTF-16", "UTF-32"))
     if not head or (not wide and sum(map(CONTROLS.__contains__, head[:HEAD])) * 1000 > len(head[:HEAD])):
         return None
-    return head.decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")
+    text = head.decode(encoding, "replace").replace("\r\n", "\n").replace("\r", "\n")
+    odd = sum(not (one.isprintable() or one.isspace()) for one in text[:HEAD])
+    return None if odd * 100 > len(text[:HEAD]) else text
 
 
 def decoded(content: bytes) -> str:
@@ -173,7 +176,7 @@ def decoded(content: bytes) -> str:
         return content.removeprefix(mark if wide == encoding else b"").decode(encoding)
     except UnicodeDecodeError as error:
         near = content[max(0, error.start - HEAD) : error.start + HEAD]
-        looks = _one_byte(near) if content[: error.start].isascii() else ""
+        looks = guessed_encoding(near) if content[: error.start].isascii() else ""
         guess = f"; it looks like {looks} ({_setting(looks)})" if looks and not _encoding.get() else ""
         name = encoding.removesuffix("-sig").upper()
         problem = f"byte 0x{content[error.start]:02X} at byte offset {error.start} is not {name}{guess}"
@@ -288,7 +291,7 @@ def _not_utf8(path: Path, data: bytes, start: int, offset: int, line: int, plain
     """The error for the byte at data[start]: data begins at an offset of the file, all before the byte is ASCII."""
     wide = wide_encoding(data[:HEAD]) if offset == 0 else None
     if plain or wide:
-        encoding = wide or _one_byte(data[max(0, start - HEAD) : start + HEAD])
+        encoding = wide or guessed_encoding(data[max(0, start - HEAD) : start + HEAD])
         fix = f"convert it: {_iconv(path, encoding)}"
         guess = f"{encoding.replace('ISO-8859-1', 'Latin-1, ISO-8859-1')} ({_setting(encoding)})"
     else:
@@ -299,14 +302,9 @@ def _not_utf8(path: Path, data: bytes, start: int, offset: int, line: int, plain
     return OtherEncoding(problem, where=f"{shown(path)}, line {line}", fix=fix, encoding=encoding)
 
 
-def _one_byte(near: bytes) -> str:
-    """The encoding of bytes that are neither ASCII nor UTF-8: only Windows has letters from 0x80 to 0x9F."""
-    return "Windows-1252" if any(0x80 <= byte < 0xA0 for byte in near) else "ISO-8859-1"
-
-
 def _setting(encoding: str) -> str:
     """The setting by which a file in another encoding is read."""
-    name = {"Windows-1252": "cp1252", "ISO-8859-1": "latin-1"}.get(encoding, encoding.lower())
+    name = {"ISO-8859-1": "latin-1"}.get(encoding, encoding.lower().replace("windows-", "cp"))
     return f"--set encoding={name} reads it so"
 
 

@@ -14,19 +14,21 @@ from typing import Any
 from xml.etree import ElementTree
 
 from weft.files.foreign import Foreign, formats, known_by, unpacked_suffix
+from weft.files.json_forms import gathered
 from weft.files.pictures.formats import named_as_picture
-from weft.files.prose import no_prose
+from weft.files.prose import is_records, no_prose
 
 STRUCTURED = (".json", ".geojson", ".ipynb", ".jsonl")  # which json_forms and the tables tell
 TALKS = {"messages": "content", "conversations": "value"}  # lists of what was said, and the field that holds it
 
 ORANGE_TYPES = {
     "c", "continuous", "d", "discrete", "s", "string", "text", "t", "time", "m", "meta", "i", "ignore", "b", "basket",
-    "class", "",
+    "class",
 }  # fmt: skip
 EDGE = re.compile(r"\s*\d+[ \t]+\d+([ \t]+[\d.eE+-]+)?\s*")
 FEWEST_EDGES = 10  # lines
 FEWEST_NODES = 3  # different ones on each side, at least one more than this
+LONGEST_VALUE = 60  # characters of a value in a record of XML
 FEWEST_RECORDS = 3  # children of the root of XML that are alike
 TAGGED_WORD = re.compile(r"\S+/[^\s/]+")
 TAGGED_WORDS = 20  # that must be there to tell
@@ -35,6 +37,7 @@ FEWEST_TAGS = 3  # different ones
 TAGS_REPEAT = 3  # times, at least, on average
 LOOK = 100  # lines
 COMMENT = ("#", "%")
+XML = re.compile(r"<\?xml|<[A-Za-z][^<>]*\sxmlns(?::\w+)?\s*=")
 READABLE = ("graphml", "tmx")  # roots of XML that is read as it is: graphs, translations
 
 
@@ -47,7 +50,7 @@ def known_text(path: Path, start: str) -> Foreign | None:
     marked = start.lstrip("\ufeff \n\r\t")
     if found is None and suffix == ".gml" and marked.startswith("<"):
         return formats()["map"]
-    if found is None and (suffix == ".xml" or marked.startswith("<?xml")):
+    if found is None and (suffix == ".xml" or XML.match(marked)):
         return _xml(start)
     if found is None and (key := _begins_as(start)) is not None:
         return formats()[key]
@@ -72,6 +75,8 @@ def _begins_as(start: str) -> str | None:
         return "newick"
     if _is_orange(lines):
         return "orange"
+    if is_records(start):
+        return "records"
     return "edges" if _is_edges(lines) else "tagged" if _is_tagged(lines) else no_prose(lines)
 
 
@@ -91,7 +96,8 @@ def known_objects(path: Path, first: Mapping[str, Any]) -> Foreign | None:
     if talk is not None and picture is not None:
         place = f".{picture}[0]" if isinstance(first[picture], list) else f".{picture}"
         return formats()["talks"].about(EACH=each, PICTURE=place, TALK=talk, SAID=TALKS[talk])
-    return None
+    lists = gathered(first)
+    return None if lists is None else formats()["gathered"].about(EACH=each, LABEL=lists[0], TEXTS=lists[1])
 
 
 def _marked(first: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -120,9 +126,8 @@ def is_newick(start: str) -> bool:
 def _is_orange(lines: Sequence[str]) -> bool:
     """Whether the second line of a table has types of columns and nothing else, or for some all values they have."""
     types = [one.strip().lower() for one in lines[1].split("\t")] if len(lines) > 2 else []
-    known = [one in ORANGE_TYPES for one in types]
-    listed = [" " in one for one in types]
-    return len(types) > 1 and 2 * sum(known) > len(types) and all(map(max, known, listed))
+    named, listed = [one in ORANGE_TYPES for one in types], [one == "" or " " in one for one in types]
+    return len(types) > 1 and 2 * sum(named) > len(types) and all(map(max, named, listed))
 
 
 def _is_edges(lines: Sequence[str]) -> bool:
@@ -145,8 +150,9 @@ def _xml(start: str) -> Foreign | None:
         return formats()["xml"]
     if any(known in root.tag.lower() for known in READABLE):
         return None
-    record = _record(root)
-    return formats()["xml"] if record is None else formats()["xml-records"].about(RECORD=record.rpartition("}")[2])
+    if (record := _record(root)) is not None:
+        return formats()["xml-records"].about(PATH=f".//{{{{*}}}}{record.rpartition('}')[2]}")
+    return formats()["xml-records"].about(PATH=".") if _is_record(root) else formats()["xml"]
 
 
 def _record(root: ElementTree.Element) -> str | None:
@@ -158,6 +164,16 @@ def _record(root: ElementTree.Element) -> str | None:
         if alike >= FEWEST_RECORDS and alike * 2 > tags.total() and (holder is root or fields * 2 > alike):
             return tag
     return None
+
+
+def _is_record(root: ElementTree.Element) -> bool:
+    """Whether XML is one record: elements of elements, or of a short value; no text with marks in it."""
+    every = list(root.iter())
+    mixed = any((one.tail or "").strip() or (len(one) and (one.text or "").strip()) for one in every[1:])
+    values = [(one.text or "").strip() for one in every if not len(one)]
+    tags = Counter(one.tag for one in every if not len(one))
+    few = 2 * max(tags.values(), default=0) <= tags.total()  # of each field; paragraphs are many of one kind
+    return not mixed and few and len(values) >= FEWEST_RECORDS and max(map(len, values)) <= LONGEST_VALUE
 
 
 def _is_tagged(lines: Sequence[str]) -> bool:

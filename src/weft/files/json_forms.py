@@ -28,6 +28,8 @@ ASKED = (
     ".data[].paragraphs[] | .context as $text | .qas[] | select(.answers[0]) "
     '| {source: (.question + " " + $text), target: .answers[0].text}'
 )
+SENTENCE = 5  # words, at least, of a text in a list
+MARKED = {"label", "points"}  # what labelme says of each thing that is marked in a picture
 SPLIT = ".columns as $c | .data[] | [$c, .] | transpose | map({key: (.[0] | tostring), value: .[1]}) | from_entries"
 
 
@@ -80,7 +82,7 @@ def _known(value: Mapping[str, Any]) -> Foreign | None:
 def _inner_rows(value: Mapping[str, Any]) -> Foreign | None:
     """The longest list of objects inside of objects."""
     found = max(_lists(value, ()), key=lambda one: len(one[1]), default=None)
-    if found is None or len(found[1]) < FEWEST:
+    if found is None or len(found[1]) < (1 if found[1][0].keys() >= MARKED else FEWEST):
         return None
     path, first = _path(found[0]), found[1][0]
     said = next((key for key in SAYINGS if isinstance(first.get(key), list)), None)
@@ -135,6 +137,8 @@ def _of_list(value: list[Any]) -> Foreign | None:
     """A list of lists or of texts."""
     if not value:
         return None
+    if all(isinstance(one, Mapping) for one in value) and (lists := gathered(value[0])) is not None:
+        return formats()["gathered"].about(EACH=".[] | ", LABEL=lists[0], TEXTS=lists[1])
     if all(isinstance(one, str) for one in value):
         return _rows("a list of texts", ".[] | {text: .}")
     if not all(isinstance(one, list) for one in value):
@@ -143,6 +147,21 @@ def _of_list(value: list[Any]) -> Foreign | None:
         return formats()["spans"].about(ROWS="json.load(open(sys.argv[1]))", TEXT="row[0]", SPANS="row[1]['entities']")
     flat = not any(isinstance(cell, dict | list) for one in value for cell in one)
     return _rows("a list of lists", ".[] | @tsv", raw=True) if flat else None
+
+
+def gathered(first: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The fields of a class and of a list of texts, in an object that has these two and nothing else."""
+    kinds = {name: "texts" if _is_texts(value) else type(value).__name__ for name, value in first.items()}
+    if sorted(kinds.values()) != ["str", "texts"] or not all(map(str.isidentifier, first)):
+        return None
+    label, texts = sorted(kinds, key=lambda name: kinds[name])
+    return label, texts
+
+
+def _is_texts(value: object) -> bool:
+    """Whether a value of JSON is several sentences."""
+    some = value if isinstance(value, list) else []
+    return len(some) > 1 and all(isinstance(one, str) and len(one.split()) >= SENTENCE for one in some)
 
 
 def _mostly_numbers(value: Any) -> bool:

@@ -28,7 +28,7 @@ PICTURE_NAMES = (
 )  # fmt: skip
 CLASS_NAMES = ("label", "class", "category", "labels")  # of pictures
 NUMBER_NAMES = ("value", "number", "target", "score")  # of numbers to be learned of pictures
-SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smile", "smiles_string")  # of molecules
+SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smile", "smiles_string", "smi")  # of molecules
 LAT_NAMES = ("lat", "latitude", "lat_deg", "latitude_deg", "breitengrad")
 LON_NAMES = ("lon", "lng", "long", "longitude", "lon_deg", "longitude_deg", "laengengrad")
 TIME_NAMES = ("time", "date", "datetime", "timestamp", "valid_time")

@@ -8,11 +8,17 @@ from statistics import mean
 from weft.files.columns import NEARLY_ALL, looks_like, number
 
 FEWEST_ROWS = 8  # lines needed to recognise a table
+MANY_ROWS = 30  # lines needed to recognise one below a title
+TITLES = 10  # lines of title, at most
 MEASURED = 0.5  # of the columns of a table without its ending hold numbers; of one with bars or semicolons, one column
 WIDE_WORD = 40  # characters between two blanks, on average, beyond which there are no words
 FEWEST_CHARACTERS = 400  # needed to judge whether a text has words
+LOOK = 50  # records looked at
 VECTOR = 8  # numbers behind a word, at least
 SEPARATED = {",": "commas", ";": "commas", "|": "bars"}  # keys in foreign.toml
+TWO_SIDES = re.compile(r" (?:::|\|\|\|) ")
+ENTRY = re.compile(r"\s*([^:\s][^:]{0,40}?)\s*:(?:\s|$)")
+FEWEST_RECORDS = 3  # that begin with the same name
 SPARSE = re.compile(r"[-+]?\d[\d.,eE+-]*(?:\s+(?:qid|\d+):[-+\d.eE]+)*\s*(?:#.*)?")
 
 
@@ -28,6 +34,8 @@ def no_prose(lines: Sequence[str]) -> str | None:
         return "sparse"
     if found := _is_json(rows):
         return found
+    if len(rows) >= FEWEST_ROWS and sum(len(TWO_SIDES.findall(row)) == 1 for row in rows) >= NEARLY_ALL * len(rows):
+        return "two-sides"
     tabbed = 2 * sum("\t" in row for row in rows) > len(rows)  # which are tables of another kind
     if (
         len(rows) >= FEWEST_ROWS
@@ -35,7 +43,23 @@ def no_prose(lines: Sequence[str]) -> str | None:
         and (found := _is_table([line.rstrip() for line in lines if line.strip() in rows]))
     ):
         return found
+    if len(rows) >= MANY_ROWS and not tabbed and _is_titled(rows):
+        return "titled"
     return "no-words" if _has_no_words(rows) else None
+
+
+def is_records(start: str) -> bool:
+    """Whether a text is records of names and values, a line each, all of which begin with the same name.
+
+    Between them stand blank lines, or lines of // or %%.
+    """
+    parts = [part.strip("\n").split("\n") for part in re.split(r"(?m)^(?://|%%|[ \t]*)\n", start) if part.strip()][:-1]
+    names = [[found[1] if (found := ENTRY.match(line)) else "" for line in part] for part in parts[:LOOK]]
+    if len(names) < FEWEST_RECORDS or min(map(len, names)) < 2:
+        return False
+    alike = sum(one[0] == names[0][0] != "" for one in names)
+    whole = sum(all(one) and len(set(one)) == len(one) for one in names)
+    return min(alike, whole) >= NEARLY_ALL * len(names)
 
 
 def _is_vectors(rows: Sequence[str]) -> bool:
@@ -75,6 +99,14 @@ def _is_table(rows: Sequence[str]) -> str | None:
         return "fixed-width"
     tokens = [token for row in rows for token in re.split(r"[\s,;|]+", row) if token]
     return "numbers" if sum(number(one) is not None for one in tokens) >= NEARLY_ALL * len(tokens) else None
+
+
+def _is_titled(rows: Sequence[str]) -> bool:
+    """Whether all rows below some lines are numbers, as many in each."""
+    numbers = [[number(one) is not None for one in re.split(r"[\s,;]+", row)] for row in rows]
+    titles = next((place for place, cells in enumerate(numbers) if all(cells)), len(rows))
+    below = numbers[titles:-1]
+    return 0 < titles <= TITLES and len(below[0]) > 1 and all(all(one) and len(one) == len(below[0]) for one in below)
 
 
 def _even(cells: Sequence[Sequence[str]]) -> bool:

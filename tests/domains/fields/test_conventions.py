@@ -193,6 +193,17 @@ def test_cells_that_are_no_grid_are_refused_with_the_command_that_interpolates_t
     assert "cdo remapdis" in refused(written(tmp_path / "a.nc", cells))
 
 
+def test_a_field_without_times_is_refused_with_the_command_that_learns_it_as_places(tmp_path: Path) -> None:
+    flat = dataset().isel(time=0, drop=True)
+    assert "weft train" in refused(written(tmp_path / "a.nc", flat)) and "--task fit-field" in refused(
+        tmp_path / "a.nc"
+    )
+    plane = xr.Dataset({"height": (("y", "x"), numbers()[0])})
+    assert "--set plane_columns=x,y --set value_column=height" in refused(written(tmp_path / "b.nc", plane))
+    tracks = xr.Dataset({"lon": (("trajectory", "obs"), numbers()[0]), "z": (("trajectory", "obs"), numbers()[0])})
+    assert "to_dataframe()" in refused(written(tmp_path / "c.nc", tracks))
+
+
 def test_arrays_of_hdf5_without_named_dimensions_are_refused_with_the_command_that_takes_them_out(
     tmp_path: Path,
 ) -> None:

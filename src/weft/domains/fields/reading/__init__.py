@@ -26,5 +26,6 @@ following    the times after the last field, in the calendar of its file
 joining, contents, axes, calendars, values, units   what a file means: several as one, variables, axes, times, numbers
 opening, hdf5_checks, zarr_checks                   which files a name stands for, and whether they may be opened
 probe, scan                                         one look through all values, in a process of its own
+remedies                                            what to do with a file in which nothing can be forecast
 conventions, differences                            how a file is laid out; how two of them differ
 """

@@ -3,7 +3,6 @@
 A variable is used where it has time, rows, columns and at most levels besides; others are listed with the reason.
 """
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +14,15 @@ from weft.domains.fields.reading.axes import COLUMNS, ROWS, Axis, Role, columns,
 from weft.domains.fields.reading.calendars import FileClock, read_clock
 from weft.domains.fields.reading.grid import FieldLayer
 from weft.domains.fields.reading.opening import damaged
+from weft.domains.fields.reading.remedies import remedy
 from weft.domains.fields.reading.values import Packing, packing_of, unpacked
 from weft.errors import DataError, nearest
 from weft.files.decoding import shown
-from weft.files.foreign import formats
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Skipped = list[tuple[str, str]]
-UNNAMED = "phony_dim_"  # how h5netcdf calls dimensions that HDF5 does not name
 
 
 @dataclass(frozen=True)
@@ -235,22 +233,9 @@ def _nothing(path: Path, skipped: Skipped, file: "_File") -> DataError:
     lines = "".join(f"\n  {name}: {reason}" for name, reason in skipped) or (
         f"\n  found: {', '.join(map(str, file.dataset.variables)) or 'no variables'}"
     )
-    return DataError(f"no field can be read:{lines}", where=shown(path), fix=_remedy(path, skipped, file))
-
-
-def _remedy(path: Path, skipped: Skipped, file: "_File") -> str:
-    """What to do with a file without fields: cells that are no grid are interpolated to one, plain arrays taken out."""
-    name, stem = shlex.quote(shown(path)), shlex.quote(shown(path.with_suffix("")))
-    dims = {str(dim) for one, _ in skipped for dim in file.dataset.variables[one].dims}
-    if cells := next(filter(file.is_scattered, sorted(dims)), None):
-        return (
-            f"its cells stand along the one dimension {cells}, not in rows and columns; interpolate them to a regular "
-            f"grid: cdo remapdis,r360x180 {name} {stem}-regular.nc"
-        )
-    if dims and all(dim.startswith(UNNAMED) for dim in dims):
-        known = formats()["hdf"]
-        return f"its dimensions have no names, so that none is time, rows or columns. {known.remedy(path, shown(path))}"
-    return "expected variables with a time axis, rows and columns; name those to use with --set variables=NAME,NAME"
+    roles = {name: {str(dim): file.role(str(dim)) for dim in file.dataset.variables[name].dims} for name, _ in skipped}
+    cells = next((dim for dims in roles.values() for dim in dims if file.is_scattered(dim)), None)
+    return DataError(f"no field can be read:{lines}", where=shown(path), fix=remedy(path, roles, cells))
 
 
 def _is_bounds(name: str) -> bool:

@@ -18,7 +18,7 @@ from weft.domains.pairs.reading.texts import Pair, Pairs
 from weft.errors import DataError
 from weft.files import po
 from weft.files.bad_rows import Skip, reasons
-from weft.files.columns import Column
+from weft.files.columns import Column, plain
 from weft.files.decoding import read_text, shown
 from weft.files.endings import PAIRS
 from weft.files.finding import ending, find
@@ -32,6 +32,7 @@ OTHER = (".txt", ".md", ".tsv", ".csv", ".jsonl")  # of texts that outnumber the
 ALIKE = 3.0  # times that texts of one side may be longer than those of the other
 SENTENCE = 3  # words of a typical text where names say that columns are something else
 MANY_COLUMNS = 4  # beyond which only sentences are suggested as translations
+IN_BOTH = 0.1  # of the texts of one side also stand on the other, where they are names of nodes
 VARIED = 20  # rows for each different text, at most
 
 
@@ -207,7 +208,7 @@ def judge_table(table: Table) -> Judgement:
         return NO
     stem = table.path.name.lower().removesuffix(".gz").rpartition(".")[0]
     known = {meaning(column.name) for column in columns if bare(column.name or "") not in OFTEN_NUMBERS} - {None}
-    if len(known) > 1:
+    if len(known) > 1 and not _are_edges(columns):
         return Judgement("sure", f"columns named {', '.join(sorted(filter(None, known)))}")
     if not table.header and table.separator is not None and any(languages_of_file(stem, len(names))):
         return Judgement("sure", "a table whose name has the languages of its columns")
@@ -218,6 +219,12 @@ def judge_table(table: Table) -> Judgement:
     both = next((pair for pair in combinations(texts, 2) if _translations(*pair, named=True)), None)
     why = "columns of text, of which two may be a source and a target"
     return Judgement("possible", why, _ask(*both)) if both else NO
+
+
+def _are_edges(columns: Sequence[Column]) -> bool:
+    """Whether the ends of edges stand in columns named source and target: names that are in both of them."""
+    ends = [set(column.values) for column in columns if plain(column.name or "") in ("source", "target")]
+    return len(ends) == 2 and len(ends[0] & ends[1]) > IN_BOTH * min(map(len, ends))
 
 
 def _ask(source: Column, target: Column) -> str:
