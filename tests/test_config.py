@@ -38,6 +38,7 @@ ZOO = {name: make(SIZE, vocab=11, dropout=0.1) for name, make in LANGUAGE_MODELS
 TREE = Trunk.Config(blocks=(Block.Config(mix=Attention.Config(heads=2)), Block.Config(transform=Mlp.Config())))
 PATCHES = Stream.Config(dim=4, embed=PatchEmbed.Config(grid=(2, 2)), trunk=Trunk.Config(block=Block.Config()))
 READING = PATCHES.replace(trunk=Trunk.Config(blocks=(Block.Config(), Block.Config(read=Attention.Config(heads=2)))))
+WORDS = TextEmbed.Config(vocab=5, context=6, reading="free")
 VECTORS = {
     "picture": PATCHES.replace(head=Summary.Config(unit=True)),
     "text": PATCHES.replace(head=Summary.Config(unit=True)),
@@ -46,7 +47,8 @@ NEEDS = {"Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}
          **dict.fromkeys(("Even", "Ramp", "TurnRamp", "PairRamp"), {"factor": 4.0}),
          "Summary": {"last": False}, "DualEncoder": VECTORS,
          "SymbolCodec": {"names": ("(S", ")S")}, "GapCodec": {"opens": ("", "S")},
-         "PictureTextEmbed": {"text": TextEmbed.Config(vocab=5, context=6, reading="free")}}  # fmt: skip
+         "Grounded": {"picture": PATCHES, "text": PATCHES.replace(embed=WORDS)},
+         "PictureTextEmbed": {"text": WORDS}}  # fmt: skip
 
 
 def value(kind: Any) -> Any:

@@ -328,10 +328,11 @@ def _to_json(value: Any) -> Any:
 
 
 def _union_member(data: Any, choices: list[Any]) -> Any:
-    for choice in choices:
-        if _fits(data, choice) or (isinstance(data, dict) and isinstance(choice, type) and issubclass(choice, Config)):
-            return choice
-    return choices[-1]
+    parts = [choice for choice in choices if isinstance(choice, type) and issubclass(choice, Config)]
+    if isinstance(data, dict) and parts:
+        named = _parts.get(str(data.get("type")), Config)
+        return next((choice for choice in parts if issubclass(named, choice)), parts[0])
+    return next((choice for choice in choices if _fits(data, choice)), choices[-1])
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -14,6 +14,7 @@ from weft.domains.captions.encoded.questions import QuestionBatch
 from weft.errors import ConfigError
 from weft.modalities.picture_text import PictureText, PictureTextEmbed
 from weft.modalities.text import Text
+from weft.models.grounded import Grounded, places_by_owner
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
 from weft.models.zoo.answering import ANSWER_ENCODERS, ANSWER_MODELS, Words
@@ -78,7 +79,10 @@ def test_an_answer_depends_on_every_part_of_the_picture_and_every_word_of_the_qu
         assert not close(whole, model(replace(asked(), text=text), Text(ANSWERS)), 1e-6)
 
 
-@every_model
+JOINT = ("joint", "transformer")
+
+
+@pytest.mark.parametrize("name", JOINT)
 def test_words_of_a_question_read_the_picture_and_the_picture_reads_them(name: str) -> None:
     model = answerer(name)
     with record(model.source) as recorder, torch.no_grad():
@@ -94,6 +98,28 @@ def test_words_of_a_question_read_the_picture_and_the_picture_reads_them(name: s
         assert (weights[:, row, :, :, words.start + length :] == 0).all()
 
 
+def test_a_picture_has_keys_and_values_once_for_all_its_questions() -> None:
+    model = answerer("swift")
+    with record(model.source) as recorder, torch.no_grad():
+        model.memorise(asked())
+    across = [readings[0] for readings in recorder.readings.values() if readings[0].attention.cross]
+    assert len(across) == 2 and all(reading.k.shape[0] == 3 for reading in across)  # three pictures, four questions
+
+
+def test_the_decoder_reads_what_the_picture_added_to_a_question_and_not_the_question() -> None:
+    model = answerer("swift")
+    assert isinstance(model.source, Grounded)
+    for block in model.source.text.trunk.blocks:
+        for out in (block.mix.out, block.read.out, block.transform.down):
+            out.weight.data.zero_()
+    assert not model.memorise(asked()).x.any()
+
+
+def test_questions_of_each_picture_get_as_many_places() -> None:
+    place, rows = places_by_owner(torch.tensor([0, 0, 0, 1, 3, 3]), 4)
+    assert place.tolist() == [0, 1, 2, 3, 9, 10] and rows == 12
+
+
 @every_model
 def test_configs_travel_as_json(name: str) -> None:
     model = answerer(name)
@@ -101,8 +127,8 @@ def test_configs_travel_as_json(name: str) -> None:
     assert {n: p.shape for n, p in model.state_dict().items()} == {n: p.shape for n, p in again.state_dict().items()}
 
 
-def test_questions_and_answers_of_swift_have_one_table() -> None:
-    model = answerer("swift")
+def test_questions_and_answers_of_one_stream_have_one_table() -> None:
+    model = answerer("joint")
     assert model.source.embed.table is model.target.embed.table  # type: ignore[union-attr]
 
 
@@ -116,8 +142,9 @@ def test_a_part_of_the_questions_takes_its_pictures_along() -> None:
 
 
 def test_a_question_beside_a_picture_is_read_in_both_directions() -> None:
-    model = answerer("swift")
-    embed = model.config.source.embed
-    assert isinstance(embed, PictureTextEmbed.Config)
+    embed, source = answerer("joint").config.source.embed, answerer("swift").config.source
+    assert isinstance(embed, PictureTextEmbed.Config) and isinstance(source, Grounded.Config)
     with pytest.raises(ConfigError, match="both directions"):
         embed.replace(text=embed.text.replace(reading="line"))
+    with pytest.raises(ConfigError, match="both directions"):
+        source.replace(text=source.text.replace(embed=source.embed.replace(reading="line")))

@@ -11,7 +11,7 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, at_least, at_most
 from weft.core.cache import Slots
 from weft.core.linear import Out
-from weft.core.mixers import Mixer, last_token
+from weft.core.mixers import Mixer, last_token, mean_token
 from weft.core.scope import Pass
 from weft.errors import ConfigError
 from weft.tokens import Tokens
@@ -59,8 +59,7 @@ class MeanToken(MemoryVector):
         self.layers = nn.ModuleList(nn.Linear(dim, dim) for _ in range(config.hidden))
 
     def forward(self, memory: Tokens) -> Float[Tensor, "M D"]:
-        real = memory.valid[..., None]
-        z = memory.x.masked_fill(~real, 0.0).sum(1) / real.sum(1).clamp(min=1)
+        z = mean_token(memory)
         for layer in self.layers:
             z = torch.relu(layer(z))
         return z

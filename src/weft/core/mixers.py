@@ -65,6 +65,7 @@ class Average(Mixer):
         self.rules, self.weight, self.shares = config.rules, config.weight, config.shares
         self.steps, self.teleport = config.steps, config.teleport
         self.cross = memory_dim is not None
+        self.memory_shareable = self.same_for_all_queries = self.cross and not config.rules and config.weight is None
         if self.cross and (config.steps > 1 or config.teleport):
             raise ConfigError("means of a memory are taken once", where="Average.steps", fix="steps=1, teleport=0.0")
         if self.cross and not config.shares.per_query:
@@ -75,6 +76,8 @@ class Average(Mixer):
         self.out = nn.Linear(memory_dim or dim, dim) if config.mapped else nn.Identity()
 
     def forward(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
+        if self.cross and self.memory_shareable:
+            return self.whole_memory(x, at, slots)
         if self.cross:
             assert at.cross is not None and at.memory is not None
             scope, source = at.cross, at.memory.x
@@ -89,6 +92,16 @@ class Average(Mixer):
             if self.teleport:
                 found = torch.lerp(found, source, self.teleport)
         return self.out(found)
+
+    def whole_memory(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None) -> Float[Tensor, "B Q D"]:
+        """The mean of all that a memory has, the same for every query and computed once."""
+        memory = at.memory
+        assert memory is not None, "this mixer reads a memory: none was given"
+
+        def mapped() -> Tensor:
+            return self.out(mean_token(memory))
+
+        return for_all_queries(mapped() if slots is None else slots.once("mean", mapped), x, at)
 
     def mean(self, source: Float[Tensor, "B K E"], scope: Scope) -> Float[Tensor, "B Q E"]:
         """The mean of what each query may read; zero where that is nothing."""
@@ -137,8 +150,17 @@ class Last(Mixer):
         def mapped() -> Tensor:
             return self.out(last_token(memory))
 
-        values = mapped() if slots is None else slots.once("last", mapped)
-        return values.repeat_interleave(at.rows_per_memory, 0)[:, None].expand(x.shape)
+        return for_all_queries(mapped() if slots is None else slots.once("last", mapped), x, at)
+
+
+def for_all_queries(values: Float[Tensor, "M D"], x: Float[Tensor, "B Q D"], at: Pass) -> Float[Tensor, "B Q D"]:
+    """One vector of each row of the memory, for every query that reads this row."""
+    return values.repeat_interleave(at.rows_per_memory, 0)[:, None].expand(x.shape)
+
+
+def mean_token(tokens: Tokens) -> Float[Tensor, "B D"]:
+    """The mean of the real tokens of each stream; zero where there are none."""
+    return tokens.padding_zeroed().x.sum(1) / tokens.valid.sum(1, keepdim=True).clamp(min=1)
 
 
 def last_token(tokens: Tokens) -> Float[Tensor, "B D"]:

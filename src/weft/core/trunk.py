@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import chain, repeat
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -34,7 +35,8 @@ class Trunk(Part, nn.Module):
         All blocks are gone through `passes` times with the same weights (Lan et al., 2020). `bias` is one bias on
         scores for every attention within the stream that has no bias itself (Raffel et al., 2020). `distances` are the
         vectors of distances for scores that are `Disentangled`, the same in all layers. A `memory` is read across by
-        the blocks, or is a prefix of the line. With `adapters` nothing else in the trunk learns.
+        the blocks, or is a prefix of the line. It `gives` the tokens, or only what the blocks added to them, x_M - x_0.
+        With `adapters` nothing else in the trunk learns.
         """
 
         depth: int = 1
@@ -44,6 +46,7 @@ class Trunk(Part, nn.Module):
         bias: Bias.Config | None = None
         distances: Distances.Config | None = None
         memory: MemoryUse.Config = Across.Config()
+        gives: Literal["tokens", "added"] = "tokens"
         norm: Norm.Config | None = LayerNorm.Config()
         init: Init.Config = Gpt2Init.Config()
         adapters: LowRank.Config | None = None
@@ -92,7 +95,7 @@ class Trunk(Part, nn.Module):
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         blocks = config.all_blocks()
-        self.passes, self.memory = config.passes, config.memory.build()
+        self.passes, self.memory, self.gives = config.passes, config.memory.build(), config.gives
         self.bias = config.bias.build(heads=min(config.biased_heads())) if config.bias else None
         self.distances = config.distances.build(dim=dim) if config.distances else None
         inner = config.memory.block_memory(dim, memory_dim)
@@ -105,9 +108,12 @@ class Trunk(Part, nn.Module):
 
     def forward(self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
         """`cache` holds what was read before and takes in these tokens too."""
-        x = tokens.x
-        for x in self.states(tokens, memory, cache):  # noqa: B007 (the last one is wanted)
+        states = self.states(tokens, memory, cache)
+        x = first = next(states)
+        for x in states:  # noqa: B007 (the last one is wanted)
             pass
+        if self.gives == "added":
+            x = x - first
         return tokens.with_x(x if self.norm is None else self.norm(x))
 
     def states(

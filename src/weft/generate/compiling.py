@@ -50,6 +50,8 @@ def _stream(p: Program, model: nn.Module) -> None:
     exactly(trunk.memory, Across, Prefix)
     if trunk.distances is not None:
         raise Unknown("Distances")
+    if trunk.gives != "tokens":
+        raise Unknown("what blocks added")
     for module in trunk.modules():
         if isinstance(module, Attention) and module.turn is not None:
             p.angles(module.turn)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from weft.core.abreast import Abreast
 from weft.core.attention import Attention
 from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, MeanToken
-from weft.core.mixers import Last
+from weft.core.mixers import Average, Last
 from weft.core.recurrent import Lstm, Recurrent, Rnn
 from weft.core.rules import Window
 from weft.core.scores import Additive, Capped, Dot
@@ -41,12 +41,15 @@ def mixed(p: Program, mix: nn.Module, x: Register, setting: Setting) -> Register
 
 def read_memory(p: Program, read: nn.Module, x: Register, setting: Setting) -> Register:
     """What a block's branch that reads a memory gives."""
-    exactly(read, Attention, Abreast, Last)
+    exactly(read, Attention, Abreast, Average, Last)
     if isinstance(read, Attention):
         return _attention(p, read, x, setting)
+    if isinstance(read, Average) and not read.same_for_all_queries:
+        raise Unknown("rules or weights on a memory")
     p.made_once(read.out)  # type: ignore[arg-type]
-    if isinstance(read, Last):
-        return _recalled(p, Kept(setting.slots, "last", of="memory"), x.width, x.width)
+    if isinstance(read, Last | Average):
+        name = "last" if isinstance(read, Last) else "mean"
+        return _recalled(p, Kept(setting.slots, name, of="memory"), x.width, x.width)
     assert isinstance(read, Abreast)
     if read.axis not in setting.counts:
         raise Unknown(f"Abreast along {read.axis}")

@@ -101,22 +101,25 @@ class Bottleneck(Residual):
         super().__init__(nn.Sequential(*layers, Convolution(width, outside, 1)), inside, outside, stride)
 
 
+STEM_STRIDES = {"small": 1, "folded": 2, "large": 4}
+
+
 class ResNet(ConvNet):
     """Stages of residual blocks, each at half the resolution and with more channels than the one before."""
 
     class Config(ConvNet.Config):
         """`depths` blocks of `widths` channels in each stage.
 
-        The stem is one 3x3 convolution for small pictures, or 7x7 at a quarter of the resolution for large ones, to
-        `first` channels (by default the first width). Between stages the first block takes a stride of two, or (`pool`)
-        a convolution and a maximum over 2x2 stand before the blocks, which then may be none. `halved`: the first stage
-        too begins at half of the resolution that the stem leaves.
+        The stem is one 3x3 convolution for small pictures, the same on squares of 2x2 pixels (`folded`), or 7x7 at a
+        quarter of the resolution for large ones, to `first` channels (by default the first width). Between stages the
+        first block takes a stride of two, or (`pool`) a convolution and a maximum over 2x2 stand before the blocks,
+        which then may be none. `halved`: the first stage too begins at half of the resolution that the stem leaves.
         """
 
         depths: tuple[int, ...] = (2, 2, 2, 2)
         widths: tuple[int, ...] = (64, 128, 256, 512)
         block: Residual.Config = Basic.Config()
-        stem: Literal["small", "large"] = "large"
+        stem: Literal["small", "folded", "large"] = "large"
         first: int | None = None
         halved: bool = False
         between: Literal["stride", "pool"] = "stride"
@@ -132,7 +135,7 @@ class ResNet(ConvNet):
 
         @property
         def stride(self) -> int:
-            return (4 if self.stem == "large" else 1) * 2 ** (len(self.depths) - 1 + self.halved)
+            return STEM_STRIDES[self.stem] * 2 ** (len(self.depths) - 1 + self.halved)
 
         @property
         def outside(self) -> int:
@@ -143,9 +146,12 @@ class ResNet(ConvNet):
         self.stride = config.stride
         first = config.first or config.widths[0]
         large = config.stem == "large"
-        self.stem = nn.Sequential(Convolution(channels, first, 7 if large else 3, 2 if large else 1), nn.ReLU())
+        inside = 4 * channels if config.stem == "folded" else channels
+        self.stem = nn.Sequential(Convolution(inside, first, 7 if large else 3, 2 if large else 1), nn.ReLU())
         if large:
             self.stem.append(nn.MaxPool2d(3, 2, padding=1))
+        if config.stem == "folded":
+            self.stem.insert(0, nn.PixelUnshuffle(2))
         self.stages, inside = nn.ModuleList(), first
         for i, (depth, width) in enumerate(zip(config.depths, config.widths, strict=True)):
             layers: list[nn.Module] = []

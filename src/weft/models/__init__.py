@@ -5,6 +5,7 @@ config.json in a new process.
 
     stream                    Model; Stream: one stream (GPT, BERT, ViT)
     seq2seq                   Seq2Seq: a decoder reads an encoder's tokens
+    grounded                  Grounded: a text whose tokens read a picture
     contrastive, dual_encoder, common_space   pictures and texts in one space: CoCa, CLIP, what they share
     autoencoder, distilled    hidden tokens are filled in (MAE); a student follows its teacher (DINO)
     word_vectors              two tables of words
@@ -25,6 +26,10 @@ parser `next-word`).
 training: no token reads what stands behind it, padding included. Sources say that their padding stands behind
 (`padded_behind`), so a recurrent encoder may run its fused kernel.
 
+The first stream may be two: in `Grounded` the tokens of a text read those of a picture, and the decoder reads the text.
+Keys and values of a picture are made once for all texts about it. Its trunk may give what its blocks added to the
+tokens (`Trunk.Config.gives`), so that the decoder reads what was seen and not what was asked.
+
 `Contrastive` (CoCa) is a `Seq2Seq` whose decoder's first blocks read no memory: one pass over a text gives its vector
 (at the end mark, after those blocks) and the logits of its words. A pooler of one query gives the picture's vector.
 `DualEncoder` (CLIP) has such vectors without a decoder: each side is a `Stream` with a `Summary`.
@@ -41,6 +46,7 @@ from weft.models.autoencoder import Autoencoder
 from weft.models.contrastive import Contrastive
 from weft.models.distilled import Distilled
 from weft.models.dual_encoder import DualEncoder
+from weft.models.grounded import Grounded
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.word_vectors import WordVectors
@@ -48,4 +54,14 @@ from weft.models.word_vectors import WordVectors
 for _module in iter_modules(weft.modalities.__path__, "weft.modalities."):
     import_module(_module.name)
 
-__all__ = ["Autoencoder", "Contrastive", "Distilled", "DualEncoder", "Model", "Seq2Seq", "Stream", "WordVectors"]
+__all__ = [
+    "Autoencoder",
+    "Contrastive",
+    "Distilled",
+    "DualEncoder",
+    "Grounded",
+    "Model",
+    "Seq2Seq",
+    "Stream",
+    "WordVectors",
+]

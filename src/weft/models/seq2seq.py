@@ -13,6 +13,7 @@ from weft.core.memories import Prefix
 from weft.core.recording import Recorder
 from weft.errors import ConfigError
 from weft.modalities.image import PictureEmbed
+from weft.models.grounded import Grounded
 from weft.models.stream import Model, Stream
 from weft.tokens import Tokens
 
@@ -26,13 +27,13 @@ class Seq2Seq(Model):
         `shared`: one embedding table for both sides.
         """
 
-        source: Stream.Config
+        source: Stream.Config | Grounded.Config
         target: Stream.Config
         shared: bool = False
         bridge: int | None = None
 
         def reader(self) -> Stream.Config:
-            return self.source
+            return self.source.reader()
 
         def check(self) -> None:
             at_least(self, 1, "bridge")

@@ -22,10 +22,11 @@ from weft.objectives.objective import Loss, Objective, Term
 from weft.objectives.pair_counts import PairCount
 from weft.objectives.reconstruct import Reconstruct
 from weft.objectives.several import Several
-from weft.objectives.target_token import TargetSymbol, TargetToken
+from weft.objectives.target_token import TargetAnswer, TargetSymbol, TargetToken
 
 __all__ = [
     "Classify", "Contrast", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number",
-    "Objective", "PairCount", "Reconstruct", "Several", "SplitTags", "Tags", "TargetSymbol", "TargetToken", "Term",
+    "Objective", "PairCount", "Reconstruct", "Several", "SplitTags", "Tags", "TargetAnswer", "TargetSymbol",
+    "TargetToken", "Term",
     "TokenLabels", "TokenNumbers",
 ]  # fmt: skip

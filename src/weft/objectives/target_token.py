@@ -83,6 +83,18 @@ class TargetToken(TargetClass):
         """Smoothing and coverage."""
 
 
+class TargetAnswer(TargetClass):
+    """-sum log p(y_t | y_<t, x) of an answer. One answer is right: weights are chosen by wrong tokens.
+
+    A model that goes on learning which answers are right becomes too sure of the others, and its loss rises.
+    """
+
+    class Config(TargetClass.Config):
+        """Smoothing and coverage."""
+
+    judged_by_errors = True
+
+
 class TargetSymbol(TargetClass):
     """-sum log p(y_t | y_<t, x) of the symbols of a tree. One tree is right: weights are chosen by wrong symbols."""
 

@@ -150,9 +150,17 @@ def start_weights(origin: Loaded, *, backbone: bool, same_head: bool) -> Mapping
 def frozen_parts(recipe: AnyRecipe, training: SizedTraining, model: Model.Config) -> tuple[str, ...]:
     """The parts of a model that learn nothing."""
     if training.freeze:
-        return recipe.frozen
+        return tuple(name for name in recipe.frozen if _has(model, name))
     if training.lora is None:
         return ()
     streams = [name for name in ("encoder", "student", "source", "target") if hasattr(model, name)]
     beside = [name for name in streams if getattr(model, name).trunk.adapters is not None]
     return tuple(f"{name}.embed" for name in beside) if streams else ("embed",)
+
+
+def _has(config: Model.Config, path: str) -> bool:
+    """Whether a model has a part under this name."""
+    found: object = config
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found is not None

@@ -29,11 +29,15 @@ class End:
 
 @dataclass(frozen=True)
 class Parts:
-    """The ends by name, the kinds of model, and what embeds the model's input; None where nothing does."""
+    """The ends by name, the kinds of model, and what embeds the model's input; None where nothing does.
+
+    `source` is the kind of encoder that a decoder reads, where it may be of several.
+    """
 
     ends: Mapping[str, End]
     wirings: tuple[type[Model], ...]
     embed: type[Embedder] | None
+    source: type[Model] | None = None
 
     def fits(self, codecs: Codecs, model: Model.Config, *, imported: bool) -> bool:
         """Whether a run has this wiring and these ends; an imported model may come without codecs."""
@@ -42,7 +46,8 @@ class Parts:
 
     def has_wiring(self, model: Model.Config) -> bool:
         """Whether a model is of one of these kinds."""
-        return isinstance(model, tuple(kind.Config for kind in self.wirings))
+        fits = self.source is None or isinstance(getattr(model, READER, None), self.source.Config)
+        return fits and isinstance(model, tuple(kind.Config for kind in self.wirings))
 
 
 def parts_of(known: Sequence[Parts], codecs: Codecs, model: Model.Config, *, imported: bool = False) -> Parts:

@@ -165,7 +165,7 @@ def _start(task: AnyTask, request: Request, codecs: Codecs, model: Model.Config)
     if request.origin is None:
         found |= task.known_tensors(codecs, model)
     else:
-        found |= task.start(request.origin, codecs)
+        found |= task.start(request.origin, codecs, model)
     if request.decoder is not None:
         found |= task.start_decoder(request.decoder, model)
     return found if found or request.runs else None

@@ -92,7 +92,7 @@ class Task(Exchange, Generic[D, E, S]):
         """The model of another run made ready for this task, and the settings with everything decided."""
         return with_lora(origin.model.config, draft.training), decided(draft.training, same_head=True)
 
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+    def start(self, origin: Loaded, codecs: Codecs, model: Model.Config) -> Mapping[str, Tensor]:
         """The weights of the run to start from that this one begins with."""
         return start_weights(origin, backbone=False, same_head=True)
 

@@ -19,7 +19,6 @@ from weft.domains.captions.encoded.questions import SeenQuestions, asked_picture
 from weft.domains.captions.exchange import caption_outgoing
 from weft.domains.captions.measures.answering import answer_measures
 from weft.domains.captions.recipe import answerers as recipes
-from weft.domains.captions.recipe.captioners import LADDER_OF
 from weft.domains.captions.settings import AnswerTraining
 from weft.domains.captions.views.answering import AnsweredPicture, LookAtAnswer, answer_view
 from weft.domains.pictures import given as pictures
@@ -31,11 +30,13 @@ from weft.domains.pictures.recipe import batch_in_words, continued_backbone, dec
 from weft.domains.pictures.views.learned_view import LearnedView, learned_names
 from weft.domains.texts.codec.text import TextCodec
 from weft.inspect.views import View
+from weft.modalities.image import PictureEmbed
 from weft.modalities.picture_text import PictureTextEmbed
 from weft.models.backbone import embed_of
+from weft.models.grounded import Grounded
 from weft.models.seq2seq import Seq2Seq
-from weft.models.stream import Model
-from weft.objectives import TargetToken
+from weft.models.stream import Model, Stream
+from weft.objectives import TargetAnswer
 from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import partly_new_rates, start_weights, with_lora
@@ -53,7 +54,8 @@ def look_at_answer(run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> V
     how.chosen  # noqa: B018 (settings that contradict each other are refused before anything is computed)
     writer = AnswerWriter(run)
     if how.what is not None:
-        return LearnedView(writer.model.source, learned_names(how.what))
+        source = writer.model.source
+        return LearnedView(source.picture if isinstance(source, Grounded) else source, learned_names(how.what))
     given = one_question(run, inputs, how.question)
     scene = scene_asked(inputs[0])
     known = () if scene is None else scene.album.questions[0]
@@ -79,22 +81,22 @@ def look_at_answer(run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> V
     return answer_view(writer.model, codec.tokenizer, what, how)
 
 
+ENDS = {
+    "picture": End.of(PictureCodec),
+    "question": End.of(TextCodec),
+    "answer": End.of(TextCodec, side="target"),
+    "usual": End.of(UsualAnswers),
+}
+
+
 @final
 class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
-    """An encoder that reads a picture and a question in one stream, and a decoder that writes the answer."""
+    """An encoder in which a question reads a picture, or both are one stream; and a decoder that writes the answer."""
 
     card = ANSWER
     parts = (
-        Parts(
-            {
-                "picture": End.of(PictureCodec),
-                "question": End.of(TextCodec),
-                "answer": End.of(TextCodec, side="target"),
-                "usual": End.of(UsualAnswers),
-            },
-            (Seq2Seq,),
-            PictureTextEmbed,
-        ),
+        Parts(ENDS, (Seq2Seq,), PictureEmbed, source=Grounded),
+        Parts(ENDS, (Seq2Seq,), PictureTextEmbed, source=Stream),
     )
     recipe = recipes.ANSWERING
     unit = "token"
@@ -122,8 +124,9 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
 
     def sized(self, draft: recipes.AnswerDraft) -> tuple[Model.Config, AnswerTraining]:
         recipes.refuse_settings(draft.request, draft.training)
-        name, cost = self.recipe.model_name(draft.request), recipes.answer_cost
-        encoder = new_backbone(draft, self.recipe, None, cost, LADDER_OF[name])
+        name = self.recipe.model_name(draft.request)
+        cost = recipes.answer_cost(name)
+        encoder = new_backbone(draft, self.recipe, None, cost, recipes.LADDERS[name])
         model = with_model_settings(recipes.with_answers(encoder, name, draft), draft.request)
         return model, decided(draft, encoder, cost, recipes.WITHOUT)
 
@@ -133,23 +136,23 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
         name, training = self.model_name(draft.request), draft.training
         if recipes.answers_already(origin.model):
             config = recipes.continued_answers(origin, training.drop)
-            training = decided(draft, recipes.pictures_alone(config), recipes.answer_cost, recipes.WITHOUT)
+            training = decided(draft, recipes.pictures_alone(config), recipes.answer_cost(name), recipes.WITHOUT)
             return with_lora(config, training), training
         encoder = continued_backbone(origin, training, training.drop).replace(head=None, outputs=None)
-        training = decided(draft, encoder, recipes.answer_cost, recipes.WITHOUT)
+        training = decided(draft, encoder, recipes.answer_cost(name), recipes.WITHOUT)
         model = recipes.with_answers(encoder, name, draft)
         return model, partly_new_rates(training, self.recipe, draft.request, name)
 
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+    def start(self, origin: Loaded, codecs: Codecs, model: Model.Config) -> Mapping[str, Tensor]:
         if recipes.answers_already(origin.model):
             return start_weights(origin, backbone=False, same_head=True)
-        return recipes.picture_weights(start_weights(origin, backbone=True, same_head=False))
+        return recipes.picture_weights(start_weights(origin, backbone=True, same_head=False), model)
 
     def model_name(self, request: Request) -> str:
         return recipes.model_name(request)
 
-    def objective(self, encoded: SeenQuestions, codecs: Codecs, training: AnswerTraining) -> TargetToken.Config:
-        return TargetToken.Config(smoothing=training.smoothing)
+    def objective(self, encoded: SeenQuestions, codecs: Codecs, training: AnswerTraining) -> TargetAnswer.Config:
+        return TargetAnswer.Config(smoothing=training.smoothing)
 
     def source(self, encoded: SeenQuestions, codecs: Codecs, model: Model.Config, training: AnswerTraining) -> Source:
         how, stride = training.augment, embed_of(model).stride

@@ -165,7 +165,7 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
     def continued(self, draft: recipes.CaptionDraft, origin: Loaded) -> tuple[Model.Config, CaptionTraining]:
         return continued_captioner(draft, origin)
 
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+    def start(self, origin: Loaded, codecs: Codecs, model: Model.Config) -> Mapping[str, Tensor]:
         if isinstance(origin.model, Seq2Seq):
             return start_weights(origin, backbone=False, same_head=True)
         weights = start_weights(origin, backbone=True, same_head=False)

@@ -38,7 +38,8 @@ ANSWER = Card(
     reads="weft.domains.captions.dataset.AskedPictures",
     training=AnswerTraining,
     models={
-        "swift": "the default: convolutional features and the question in one encoder; decoder of translate's swift",
+        "swift": "the default: the question's words read convolutional features; decoder of translate's swift",
+        "joint": "convolutional features and the question in one encoder (one stream); decoder of translate's swift",
         "transformer": "patches and the question in one Vision Transformer encoder, and a decoder of GPT-2's layout",
     },
     presets=PICTURE_PRESETS,

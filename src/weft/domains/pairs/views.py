@@ -207,14 +207,16 @@ def seq2seq_readers(
 def readings_of(model: Seq2Seq, given: Any, target: list[int]) -> dict[str, list[list[Reading]]]:
     """What every layer read, in one pass over both sides: across, within the source, within the target.
 
+    `seen` is what the tokens of a source read of a picture, where it is a text about one.
     `given` is a source as the model reads it, `target` the ids that its decoder reads.
     """
     model.eval()
     device = next(model.parameters()).device
     with record(model) as recorder:
         model.target.encode(Text(torch.tensor([target], device=device)), memory=model.memorise(given))
-    found: dict[str, list[list[Reading]]] = {"across": [], "source": [], "target": []}
+    found: dict[str, list[list[Reading]]] = {"across": [], "source": [], "target": [], "seen": []}
     for name, readings in recorder.readings.items():
-        side = "across" if readings[0].attention.cross else name.split(".")[0]
-        found[side].append(readings)
+        side = name.split(".")[0]
+        cross = {"target": "across", "source": "seen"}[side]
+        found[cross if readings[0].attention.cross else side].append(readings)
     return found

@@ -96,7 +96,7 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
             model = distilled(backbone.replace(head=None, outputs=None))
         return with_lora(model, draft.training), recipes.decided(draft, backbone, views_cost)
 
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+    def start(self, origin: Loaded, codecs: Codecs, model: Model.Config) -> Mapping[str, Tensor]:
         if isinstance(origin.model, Distilled):
             return start_weights(origin, backbone=False, same_head=True)
         weights = start_weights(origin, backbone=True, same_head=False)

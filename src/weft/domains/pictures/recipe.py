@@ -114,7 +114,13 @@ LADDERS: dict[str, tuple[VisionSize, ...]] = {
         VisionSize(dim=1, depth=0, net=small_net(64, (1, 1, 1, 1))),
     ),
 }
-MIN_EPOCHS = {"vit": MinEpochs(25, ENOUGH), "vit-hybrid": MinEpochs(12, ENOUGH), "resnet": MinEpochs(8, ENOUGH)}
+LADDERS["grounded"] = LADDERS["vit-hybrid"]  # a picture whose features are read by a text
+MIN_EPOCHS = {
+    "vit": MinEpochs(25, ENOUGH),
+    "vit-hybrid": MinEpochs(12, ENOUGH),
+    "grounded": MinEpochs(25, ENOUGH),
+    "resnet": MinEpochs(8, ENOUGH),
+}
 VIT = {"lr": 3e-3, "matrix_lr": 4.0, "weight_decay": 0.1}
 
 CLASSIFYING = Recipe(

@@ -123,7 +123,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         same = encoders.keeps_head(origin, draft.codecs, "tags")
         return encoders.continued_encoder(origin, draft.training, _wanted(draft), same_head=same)
 
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+    def start(self, origin: Loaded, codecs: Codecs, model: Model.Config) -> Mapping[str, Tensor]:
         return start_weights(origin, backbone=True, same_head=encoders.keeps_head(origin, codecs, "tags"))
 
     def known_tensors(self, codecs: Codecs, model: Model.Config) -> Mapping[str, Tensor]:

@@ -90,7 +90,7 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
         window = draft.training.window or WINDOWS[kind]
         return config.replace(kind=kind), draft.training.replace(dim=config.dim, window=window)
 
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+    def start(self, origin: Loaded, codecs: Codecs, model: Model.Config) -> Mapping[str, Tensor]:
         return start_weights(origin, backbone=False, same_head=True)
 
     def objective(self, encoded: WordIds, codecs: Codecs, training: WordTraining) -> Objective.Config:

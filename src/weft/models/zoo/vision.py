@@ -154,3 +154,11 @@ def small_net(width: int, depths: tuple[int, ...] = (0, 1, 0, 1)) -> ResNet.Conf
     """A residual network for small pictures that learns in minutes: few layers, twice as wide at each halving."""
     widths = tuple(width * 2**i for i in range(len(depths)))
     return ResNet.Config(depths=depths, widths=widths, block=Basic.Config(), stem="small", between="pool")
+
+
+def folded_net(width: int, halvings: int) -> ResNet.Config:
+    """The cheapest: squares of 2x2 pixels; then a convolution and a maximum over 2x2 for each further halving."""
+    widths = tuple(width * 2**i for i in range(1, halvings))
+    return ResNet.Config(
+        depths=(0,) * len(widths), widths=widths, first=width, stem="folded", halved=True, between="pool"
+    )

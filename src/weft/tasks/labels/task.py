@@ -31,7 +31,7 @@ class LabelTask(Task[D, E, S]):
         same, outputs = _same_labels(draft.codecs, origin), labelling.codec_of(draft.codecs).outputs
         return config.replace(outputs=outputs), decided(draft.training, same_head=same)
 
-    def start(self, origin: Loaded, codecs: Codecs) -> Mapping[str, Tensor]:
+    def start(self, origin: Loaded, codecs: Codecs, model: Model.Config) -> Mapping[str, Tensor]:
         """The weights of the run to start from; those of its head where it knows the same labels."""
         return start_weights(origin, backbone=True, same_head=_same_labels(codecs, origin))
 

@@ -12,8 +12,12 @@ import numpy as np
 
 from weft.domains.captions.answering import Answering, AnswerWriter, PictureQuestion
 from weft.domains.captions.measures.looking import another, beside, in_words, unseeing
+from weft.domains.captions.views.answering import words_read
+from weft.domains.captions.views.inside import inside_measures, looked_at, text_spans, words_inside
+from weft.domains.captions.views.reading import patch_grid
 from weft.domains.pairs.writing import SHOWN
 from weft.domains.pictures.encoded.frames import Frames
+from weft.domains.pictures.given import frames_for, in_batches
 from weft.domains.pictures.reading.album import Album
 from weft.errors import DataError
 from weft.files.pictures.regions import Question
@@ -114,6 +118,7 @@ def answer_measures(writer: AnswerWriter, frames: Frames, album: Album, progress
     compared = beside(own, blind, owner)
     scores = {"accuracy": own, "chosen_accuracy": answer_accuracies([best[0][0] for best in chosen], known)}
     scores |= {f"{name}_accuracy": score for name, score in blind.items()}
+    inside, attention = _inside(writer, album)
     total, tokens = writer.score(frames, album.questions)
     loss = total / max(1, tokens)
     metrics = {name: float(score.mean()) for name, score in scores.items()}
@@ -123,13 +128,31 @@ def answer_measures(writer: AnswerWriter, frames: Frames, album: Album, progress
         "by_kind": _by_kind(scores, questions, owner),
         "beside": compared,
         "looked": in_words("accuracy", "answer", metrics["accuracy"], compared),
+        **attention,
         "tokens": tokens,
         **({"left_out_long": long} if long else {}),
         "samples": _samples(album, asked, questions, given),
     }
-    every = {**metrics, "loss": loss, "perplexity": math.exp(min(loss, 700))}
+    every = {**metrics, **inside, "loss": loss, "perplexity": math.exp(min(loss, 700))}
     tally = Tally.means("accuracy", own, owner)
     return Measured(len(album), every, more, tally=tally, baselines=unseeing("accuracy", "answer", blind, owner))
+
+
+def _inside(writer: AnswerWriter, album: Album) -> tuple[dict[str, float], Mapping[str, Any]]:
+    """The share of attention inside what each word of a question is about; nothing where no region is known."""
+    rows = [row for row, some in enumerate(album.questions) if any(one.regions for one in some)]
+    codec, found = writer.texts.question, list[tuple[float, float]]()
+    some = album.take(looked_at(rows))
+    for (row,), picture in in_batches(writer.run, frames_for(writer.run, some), Progress(quiet=True), at_once=1):
+        one = next(one for one in some.questions[row] if one.regions)
+        (ids,), before = codec.ids([one.text.strip()]), len(codec.marks.before)
+        if len(codec.marks.around(ids)) > writer.contexts.question:
+            continue
+        own = slice(before, before + len(ids))
+        read = words_read(writer.model, writer.raw(picture, one.text), own, writer.marks.written_from)
+        spans = text_spans(codec.tokenizer, ids.tolist(), one.text)
+        found += words_inside(read.question.mean((0, 1)), spans, one.regions, patch_grid(writer.model, picture))
+    return inside_measures(found, len(some))
 
 
 def _blind(

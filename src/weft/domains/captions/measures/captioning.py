@@ -4,13 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from weft.domains.captions.encoded.captions import SeenCaptions
 from weft.domains.captions.measures.captions import CaptionScorer
 from weft.domains.captions.measures.known import FILE, KnownCaptions, thumbnails_of
 from weft.domains.captions.measures.looking import another, beside, in_words, unseeing
-from weft.domains.captions.views.inside import attention_inside
+from weft.domains.captions.views.inside import attention_inside, inside_measures, looked_at
 from weft.domains.captions.writing import Captioning, PictureWriter
 from weft.domains.pairs.measures import translation_measures
 from weft.domains.pairs.reading.texts import Held
@@ -23,11 +21,8 @@ from weft.models.dual_encoder import DualEncoder
 from weft.objectives.measures.resampling import bootstrap
 from weft.objectives.measures.tallies import Tally
 from weft.tasks.baselines import Baseline
-from weft.tasks.measuring import spread
 from weft.tasks.request import Loaded, Measured
 from weft.training.progress import Progress
-
-MOST_LOOKED_AT = 100  # pictures whose attention is measured
 
 
 def known_files(encoded: SeenCaptions) -> dict[str, bytes]:
@@ -81,23 +76,12 @@ def _looked(
 def _inside(writer: PictureWriter, album: Album) -> tuple[dict[str, float], Mapping[str, Any]]:
     """With true captions: the share of attention inside the regions of words; nothing without regions or attention."""
     rows = [row for row, regions in enumerate(album.regions) if any(regions)]
-    some = album.take(rows if len(rows) <= MOST_LOOKED_AT else spread(rows, MOST_LOOKED_AT))
+    some = album.take(looked_at(rows))
     try:
         found = _shares(writer, some) if rows else []
     except NoAttention:  # the model reads a picture as one vector
         found = []
-    if not found:
-        return {}, {}
-    shares = np.array(found)
-    inside, area = shares.mean(0)
-    ratio = bootstrap(len(shares), lambda places: {"ratio": shares[places, 0].mean() / shares[places, 1].mean()})
-    more = {
-        "ratio": round(float(inside / area), 4),
-        "interval": ratio["ratio"],
-        "words": len(found),
-        "pictures": len(some),
-    }
-    return {"attention_inside": float(inside), "area_inside": float(area)}, {"attention": more}
+    return inside_measures(found, len(some))
 
 
 def _shares(writer: PictureWriter, album: Album) -> list[tuple[float, float]]:

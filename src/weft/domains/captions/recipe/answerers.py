@@ -1,7 +1,7 @@
 """Models that answer questions about pictures: sizes that suit a budget, and their settings. Pure arithmetic."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,9 @@ from weft.errors import ConfigError
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import ended
 from weft.modalities.picture_text import PictureTextEmbed
+from weft.modalities.text import TextEmbed
 from weft.models.backbone import context_of, embed_of
+from weft.models.grounded import Grounded
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.zoo.answering import ANSWER_ENCODERS, ANSWER_MODELS, Words
@@ -30,6 +32,7 @@ from weft.tasks.recipe import Recipe
 from weft.tasks.request import Draft, Loaded, Request
 
 USUAL_QUESTION, USUAL_ANSWER = 12, 3  # tokens, where the size of a model is decided
+LADDERS = {"swift": "grounded", "joint": "vit-hybrid", "transformer": "vit"}  # of sizes, for the encoder of pictures
 WITHOUT = (*captions.WITHOUT, "shift", "zoom", "erase")  # questions ask how many there are, and where
 
 ANSWERING: Recipe[VisionSize] = Recipe(
@@ -37,13 +40,14 @@ ANSWERING: Recipe[VisionSize] = Recipe(
     presets=PRESETS,
     default="swift",
     rates={
-        "swift": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
+        "swift": {"lr": 1e-2, "matrix_lr": 3.0, "weight_decay": 0.4, "table_decay": 0.1},
+        "joint": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
         "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
     },
     preset_settings=AT_LARGE_SIZE,
     fixed=(*OF_A_PICTURE, "context", "answer_context"),
     kept=KEPT,
-    frozen=("source.embed.picture",),
+    frozen=("source.embed.picture", "source.picture"),
 )
 AnswerDraft = Draft[PictureData, SeenQuestions, AnswerTraining]
 
@@ -72,16 +76,31 @@ def both_texts(codecs: Codecs) -> TextCodecs:
 
 def contexts_of(known: Model.Config | None, training: AnswerTraining) -> tuple[int | None, int | None]:
     """The most tokens of questions and of answers, where a model or the user says so."""
-    if isinstance(known, Seq2Seq.Config) and isinstance(known.source.embed, PictureTextEmbed.Config):
-        return known.source.embed.text.context, context_of(known.target)
-    return training.context, training.answer_context
+    question = question_embed(known)
+    if question is None:
+        return training.context, training.answer_context
+    assert isinstance(known, Seq2Seq.Config)
+    return question.context, context_of(known.target)
 
 
-def answer_cost(encoder: Stream.Config, training: AnswerTraining) -> float:
-    """Floating-point operations to learn from a picture and the questions of one visit; `encoder` is of pictures alone.
+def question_embed(model: Model.Config | None) -> TextEmbed.Config | None:
+    """How a model that answers reads questions; None where it reads none."""
+    source = model.source if isinstance(model, Seq2Seq.Config) else None
+    if isinstance(source, Grounded.Config):
+        return source.embed
+    return source.embed.text if source is not None and isinstance(source.embed, PictureTextEmbed.Config) else None
 
-    The picture is embedded once, and read by the trunk with each question.
+
+def answer_cost(name: str) -> Callable[[Stream.Config, AnswerTraining], float]:
+    """The cost of the model `name`, as a function of its encoder of pictures and the settings.
+
+    It counts floating-point operations to learn from a picture and the questions of one visit.
     """
+    return _grounded_cost if name == "swift" else _joint_cost
+
+
+def _joint_cost(encoder: Stream.Config, training: AnswerTraining) -> float:
+    """The picture is embedded once, and read by the trunk with each question."""
     embedding = operations(encoder.replace(trunk=Trunk.Config(depth=0, norm=None)))
     tokens, size = math.prod(embed_of(encoder).grid), writer_size(encoder, training, 1)
     joint = (operations(encoder) - embedding) * (tokens + USUAL_QUESTION) / tokens
@@ -89,10 +108,18 @@ def answer_cost(encoder: Stream.Config, training: AnswerTraining) -> float:
     return embedding + training.visit * (joint + 6 * weights * USUAL_ANSWER)
 
 
+def _grounded_cost(encoder: Stream.Config, training: AnswerTraining) -> float:
+    """The picture is read once, its keys and values too; the blocks of a question have 10 D^2 weights beside those."""
+    tokens, size = math.prod(embed_of(encoder).grid), writer_size(encoder, training, 1)
+    block, writer = size.dim**2, 14 * size.dim**2 + size.dim * (training.vocab or USUAL_VOCAB)
+    question = 10 * size.depth * block * USUAL_QUESTION + writer * USUAL_ANSWER
+    return operations(encoder) + 6 * (2 * size.depth * block * tokens + training.visit * question)
+
+
 def with_answers(encoder: Stream.Config, name: str, draft: AnswerDraft) -> Seq2Seq.Config:
     """An encoder of pictures that reads questions too, and a new decoder. An encoder without layers gets some."""
     size = writer_size(encoder, draft.training, draft.encoded.contexts.answer)
-    if not encoder.trunk.all_blocks():
+    if name != "swift" and not encoder.trunk.all_blocks():
         like = VisionSize(dim=encoder.dim, depth=size.depth, heads=size.heads)
         encoder = encoder.replace(trunk=vit(like, draft.encoded.sight, outputs=None).trunk)
     words = Words(draft.encoded.texts.question.tokenizer.size, draft.encoded.contexts.question)
@@ -101,7 +128,7 @@ def with_answers(encoder: Stream.Config, name: str, draft: AnswerDraft) -> Seq2S
 
 def answers_already(model: Model) -> bool:
     """Whether a model answers questions about pictures."""
-    return isinstance(model, Seq2Seq) and isinstance(model.config.source.embed, PictureTextEmbed.Config)
+    return isinstance(model, Seq2Seq) and question_embed(model.config) is not None
 
 
 def model_name(request: Request) -> str:
@@ -114,14 +141,18 @@ def model_name(request: Request) -> str:
 def continued_answers(origin: Loaded, drop: float) -> Seq2Seq.Config:
     """The model of a run that answers already; `drop` is the share of a picture's tokens left out in training."""
     config = origin.model.config
-    assert isinstance(config, Seq2Seq.Config) and isinstance(config.source.embed, PictureTextEmbed.Config)
-    embed = config.source.embed
-    embed = embed.replace(picture=embed.picture.replace(drop=drop))
-    return config.replace(source=config.source.replace(embed=embed))
+    assert isinstance(config, Seq2Seq.Config)
+    source, seen = config.source, embed_of(config).replace(drop=drop)
+    if isinstance(source, Grounded.Config):
+        return config.replace(source=source.replace(picture=source.picture.replace(embed=seen)))
+    assert isinstance(source.embed, PictureTextEmbed.Config)
+    return config.replace(source=source.replace(embed=source.embed.replace(picture=seen)))
 
 
-def picture_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The weights of an encoder of pictures under the names that they have where it reads questions too."""
+def picture_weights(weights: Mapping[str, Tensor], model: Model.Config) -> dict[str, Tensor]:
+    """The weights of an encoder of pictures under the names that they have where it is read by questions."""
+    if isinstance(model, Seq2Seq.Config) and isinstance(model.source, Grounded.Config):
+        return {f"source.picture.{own}": tensor for own, tensor in weights.items()}
     own = {"embed": "source.embed.picture", "trunk": "source.trunk"}
     parts = {name: name.split(".", 1) for name in weights}
     return {f"{own[part]}.{rest}": weights[name] for name, (part, rest) in parts.items()}
@@ -129,7 +160,8 @@ def picture_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def pictures_alone(config: Seq2Seq.Config) -> Stream.Config:
     """The encoder of a model that answers, as one of pictures without questions."""
-    return config.source.replace(embed=embed_of(config))
+    source = config.source
+    return source.picture if isinstance(source, Grounded.Config) else source.replace(embed=embed_of(config))
 
 
 def refuse_settings(request: Request, training: AnswerTraining) -> None:

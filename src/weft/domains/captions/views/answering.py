@@ -19,11 +19,13 @@ from weft.files.pictures.regions import Region
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, text_labels, weights_of
 from weft.inspect.occlusion import covered_scores
-from weft.inspect.token_steps import StepView
-from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, View, page, svg_figure
+from weft.inspect.token_steps import Readers, StepView
+from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, NoAttention, View, page, svg_figure
 from weft.modalities.image import Picture
 from weft.modalities.picture_text import PictureText, PictureTextEmbed
 from weft.modalities.tokenizer import Tokenizer
+from weft.models.backbone import embed_of
+from weft.models.grounded import Grounded
 from weft.models.seq2seq import Seq2Seq
 
 Over = Literal["picture", "question"]
@@ -76,6 +78,11 @@ class AnsweredPicture:
     regions: Sequence[Region] = ()
     chance: float | None = None
 
+    @property
+    def own(self) -> slice:
+        """Where the question's words stand between its marks."""
+        return slice(self.before, self.before + len(self.question))
+
 
 def answer_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> View:
     """The view that is asked for."""
@@ -89,18 +96,24 @@ def answer_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how
 
 def _step_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> StepView:
     """One token of the answer, the question or the picture step by step."""
-    embed = model.source.embed
-    assert isinstance(embed, PictureTextEmbed)
-    grid, _ = embed.places(what.raw)
     rows, columns = patch_grid(model, what.raw.picture)
     readings = readings_of(model, what.raw, [*what.opening, *what.ids])
-    source = [f"class {n + 1}" if n else "class" for n in range(grid.start)]
-    source += [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
-    source += text_labels(tokenizer, what.raw.text.ids[0].tolist())
+    first = embed_of(model.config).class_tokens
+    seen = [f"class {n + 1}" if n else "class" for n in range(first)]
+    seen += [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
+    question = text_labels(tokenizer, what.raw.text.ids[0].tolist())
     target = [*("<start>" for _ in what.opening[1:]), *piece_labels(tokenizer, what.ids), END]
-    found = seq2seq_readers(model, readings, source, target, how.side).steps(how.token or 1, how.chosen)
+    if isinstance(model.source, Grounded):
+        sides = {
+            "across": Readers(readings["seen"], question, seen, "question, over the picture"),
+            "source": Readers(readings["source"], question, question, "question"),
+        }
+        readers = sides.get(how.side) or seq2seq_readers(model, readings, question, target, how.side)
+    else:
+        readers = seq2seq_readers(model, readings, [*seen, *question], target, how.side)
     said = tokenizer.decode(what.ids).strip()
-    return StepView(found, PurePath(what.title).name, LookedAnswer(((said, what.chance),)))
+    answer = LookedAnswer(((said, what.chance),))
+    return StepView(readers.steps(how.token or 1, how.chosen), PurePath(what.title).name, answer)
 
 
 def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by: By | None = None) -> PictureWords:
@@ -117,12 +130,12 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
         scores = covered_scores(what.raw.picture, score)
         answer = covered_sentence(tokenizer, what.ids, scores, name="answer")
         return PictureWords(what.pixels, (answer,), what.title, what.score, "occlusion", what.chance)
-    asked, written, grid, _ = _read(model, what)
     rows, columns = patch_grid(model, what.raw.picture)
-    texts = (("question", what.question, asked, what.regions), ("answer", what.ids, written, ()))
+    read = words_read(model, what.raw, what.own, what.opening, what.ids)
+    texts = (("question", what.question, read.question, what.regions), ("answer", what.ids, read.answer, ()))
     sentences = [
         PictureSentence.of(
-            tokenizer, ids, weights[..., grid].reshape(*weights.shape[:3], rows, columns), name=name, regions=regions
+            tokenizer, ids, weights.reshape(*weights.shape[:3], rows, columns), name=name, regions=regions
         )
         for name, ids, weights, regions in texts
     ]
@@ -133,29 +146,51 @@ def _question_view(
     model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, choice: AttentionChoice
 ) -> "QuestionView":
     """How much each word of the answer read of each word of the question, and of the whole picture."""
-    _, written, grid, words = _read(model, what)
+    read = words_read(model, what.raw, what.own, what.opening, what.ids)
+    if read.words is None:
+        problem = "this model's decoder takes the mean of what all words of the question saw: it reads no single word"
+        raise NoAttention(problem, where="over=question", fix="leave it out, or train with --model joint")
     alignment = Alignment(
         source=tuple(piece_labels(tokenizer, what.question)),
         target=tuple(piece_labels(tokenizer, what.ids)),
-        weights=written[..., words],
+        weights=read.words,
         source_spans=tuple(piece_spans(tokenizer, what.question)),
         target_spans=tuple(piece_spans(tokenizer, what.ids)),
     ).by_words(tokenizer.decode(what.question), tokenizer.decode(what.ids))
-    picture = PictureSentence.of(tokenizer, what.ids, written[..., grid].sum(-1)[..., None, None], name="answer")
+    picture = PictureSentence.of(tokenizer, what.ids, read.answer.sum(-1)[..., None, None], name="answer")
     return QuestionView(alignment, picture.maps(choice)[:, 0, 0], what.title, choice)
 
 
-def _read(model: Seq2Seq, what: AnsweredPicture) -> tuple[np.ndarray, np.ndarray, slice, slice]:
-    """(layers, heads, tokens, stream) read by the tokens of question and answer; where grid and question are."""
+@dataclass(frozen=True)
+class WordsRead:
+    """(layers, heads, tokens, patches) that the tokens of question and answer read of the picture.
+
+    `words` (layers, heads, tokens, words) is what the answer read of the question; None where it reads its mean.
+    """
+
+    question: np.ndarray
+    answer: np.ndarray
+    words: np.ndarray | None
+
+
+def words_read(
+    model: Seq2Seq, raw: PictureText, own: slice, opening: Sequence[int], ids: Sequence[int] = ()
+) -> WordsRead:
+    """What was read of a picture and a question, by the attention of all layers and heads.
+
+    `own` are the places of the question's words between its marks; `ids` are those of the answer.
+    """
+    read = readings_of(model, raw, [*opening, *ids][:-1] if ids else list(opening))
+    if isinstance(model.source, Grounded):
+        seen = weights_of(read["seen"])[..., embed_of(model.config).class_tokens :]
+        mean = seen.mean(2, keepdims=True)  # the decoder takes the mean of all tokens of the question
+        return WordsRead(seen[:, :, own], np.repeat(mean, len(ids), 2), None)
     embed = model.source.embed
     assert isinstance(embed, PictureTextEmbed)
-    grid, words = embed.places(what.raw)
-    words = slice(words.start + what.before, words.start + what.before + len(what.question))
-    target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
-    read = readings_of(model, what.raw, target)
-    asked = weights_of(read["source"])[:, :, words]
-    written = weights_of(read["across"])[:, :, len(what.opening) - 1 :][:, :, : len(what.ids)]
-    return asked, written, grid, words
+    grid, words = embed.places(raw)
+    words = slice(words.start + own.start, words.start + own.stop)
+    written = weights_of(read["across"])[:, :, len(opening) - 1 :][:, :, : len(ids)]
+    return WordsRead(weights_of(read["source"])[:, :, words, grid], written[..., grid], written[..., words])
 
 
 def _asked(what: AnsweredPicture) -> Any:

@@ -1,6 +1,7 @@
 """Whether words looked at what they are about: attention inside a word's region, beside its share of the picture."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,10 @@ from weft.inspect.alignment import Span, piece_spans
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
+from weft.objectives.measures.resampling import bootstrap
+from weft.tasks.measuring import spread
 
+MOST_LOOKED_AT = 100  # pictures whose attention is measured
 Box = tuple[float, float, float, float]
 
 
@@ -50,6 +54,33 @@ def words_inside(
     return found
 
 
+def looked_at(rows: Sequence[int]) -> Sequence[int]:
+    """Of the rows of pictures with regions, those whose attention is measured."""
+    return rows if len(rows) <= MOST_LOOKED_AT else spread(rows, MOST_LOOKED_AT)
+
+
+def text_spans(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> list[Span | None]:
+    """The characters of a text that each of its tokens stands for."""
+    ahead = max(tokenizer.decode(ids).find(text), 0)
+    return [None if span is None else (span[0] - ahead, span[1] - ahead) for span in piece_spans(tokenizer, ids)]
+
+
+def inside_measures(found: Sequence[tuple[float, float]], pictures: int) -> tuple[dict[str, float], Mapping[str, Any]]:
+    """The mean shares of all words as measures, and their ratio with its interval; nothing where there are no words."""
+    if not found:
+        return {}, {}
+    shares = np.array(found)
+    inside, area = shares.mean(0)
+    ratio = bootstrap(len(shares), lambda places: {"ratio": shares[places, 0].mean() / shares[places, 1].mean()})
+    more = {
+        "ratio": round(float(inside / area), 4),
+        "interval": ratio["ratio"],
+        "words": len(found),
+        "pictures": pictures,
+    }
+    return {"attention_inside": float(inside), "area_inside": float(area)}, {"attention": more}
+
+
 def attention_inside(
     model: Seq2Seq,
     picture: Picture,
@@ -62,6 +93,4 @@ def attention_inside(
     ids = tokenizer.encode(text).tolist()
     first = len(opening) - 1  # what stands here was read to predict the text's first token
     weights = picture_weights(model, picture, [*opening, *ids][:-1]).mean((0, 1))[first : first + len(ids)]
-    ahead = max(tokenizer.decode(ids).find(text), 0)
-    spans = [None if span is None else (span[0] - ahead, span[1] - ahead) for span in piece_spans(tokenizer, ids)]
-    return words_inside(weights, spans, regions, patch_grid(model, picture))
+    return words_inside(weights, text_spans(tokenizer, ids, text), regions, patch_grid(model, picture))

@@ -5,18 +5,16 @@ import torch
 
 from weft.core.recording import record
 from weft.inspect.views import NoAttention
-from weft.modalities.image import Picture, PictureEmbed
-from weft.modalities.picture_text import PictureTextEmbed
+from weft.modalities.image import Picture
 from weft.modalities.text import Text
+from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq, memory_weights
 
 
 def patch_grid(model: Seq2Seq, raw_picture: Picture) -> tuple[int, int]:
     """Rows and columns of the patches that the model makes of a picture."""
-    embed = model.source.embed
-    picture = embed.picture if isinstance(embed, PictureTextEmbed) else embed
-    assert isinstance(picture, PictureEmbed), "the source is not a picture"
-    rows, columns = (-(-side // picture.config.stride) for side in raw_picture.pixels.shape[2:])
+    stride = embed_of(model.config).stride
+    rows, columns = (-(-side // stride) for side in raw_picture.pixels.shape[2:])
     return rows, columns
 
 
