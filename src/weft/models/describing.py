@@ -5,6 +5,7 @@ from weft.modalities.image import PictureEmbed
 from weft.modalities.picture_text import PictureTextEmbed
 from weft.modalities.points import PointEmbed
 from weft.models.backbone import embed_of
+from weft.models.grounded import Grounded
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.models.word_vectors import WordVectors
@@ -26,10 +27,13 @@ def in_words(config: Model.Config) -> str:
 
 def _pair(config: Seq2Seq.Config) -> str:
     blocks, heads = config.target.trunk.all_blocks(), _heads(config.target)
-    if isinstance(config.source.embed, PictureEmbed.Config | PictureTextEmbed.Config):
-        return f"{_pictures(config.source)}; decoder of {len(blocks)} layers, {config.target.dim} wide{heads}"
-    layers = f"{len(config.source.trunk.all_blocks())}+{len(blocks)} layers"
-    return f"{layers}, {config.target.dim} wide{_heads(config.source)}"
+    source, decoder = config.source, f"decoder of {len(blocks)} layers, {config.target.dim} wide{heads}"
+    if isinstance(source, Grounded.Config):
+        return f"{_pictures(source.picture)}; question of {_text(source.text)}; {decoder}"
+    if isinstance(source.embed, PictureEmbed.Config | PictureTextEmbed.Config):
+        return f"{_pictures(source)}; {decoder}"
+    layers = f"{len(source.trunk.all_blocks())}+{len(blocks)} layers"
+    return f"{layers}, {config.target.dim} wide{_heads(source)}"
 
 
 def _text(config: Stream.Config) -> str:
@@ -62,7 +66,7 @@ def _fields(config: Stream.Config, embed: FieldEmbed.Config) -> str:
     return f"{layers}, tokens of {embed.patch} x {embed.patch} cells at {times}"
 
 
-def _heads(config: Stream.Config) -> str:
+def _heads(config: Stream.Config | Grounded.Config) -> str:
     blocks = config.trunk.all_blocks()
     heads = getattr(blocks[0].mix, "heads", None) if blocks else None
     return f", {heads} head{'s' if heads != 1 else ''}" if heads else ""

@@ -16,6 +16,7 @@ from weft.cli.app import run as command
 from weft.domains.captions.codec import UsualAnswers
 from weft.domains.captions.sample.album import scenes
 from weft.errors import ConfigError, StorageError, WeftError
+from weft.inspect.views import NoAttention
 from weft.training.progress import Progress
 
 QUESTION = "What colour is the shape?"
@@ -209,6 +210,21 @@ def test_a_look_has_a_map_for_each_word_of_question_and_answer(run: weft.Run) ->
     assert run.look(None, what="positions").text().startswith("positions")
 
 
+def test_words_that_read_a_picture_show_it_and_the_answer_shows_their_mean(tmp_path: Path) -> None:
+    run = train("answer", FILES, out=tmp_path / "swift", model="swift")
+    asked = {"picture": PIXELS, "question": QUESTION}
+    shown = run.look(asked, answer="dark red").to_json()
+    maps, question = np.array(shown["maps"]), np.array(shown["question"]["maps"])
+    assert question.shape[0] == 6 and maps.shape == (2, *question.shape[1:]) and np.allclose(maps[0], maps[1])
+    assert (question.sum((1, 2)) < 1).all(), "some of it goes to the token that stands for nothing"
+    steps = run.look(asked, answer="red", token="colour", side="across").text()
+    assert "question, over the picture" in steps and "patch 1,1" in steps
+    with pytest.raises(NoAttention, match="mean of what all words"):
+        run.look(asked, answer="red", over="question")
+    measured = run.task.measure(run._loaded, scenes(1, 4).held_out, Progress(quiet=True))
+    assert 0 < measured.metrics["attention_inside"] < 1 and measured.more["attention"]["words"] > 0
+
+
 @pytest.mark.parametrize("wrong", [{"word": "red"}, {"word": "red", "every": True}, {"by": "occlusion"}])
 def test_what_has_no_meaning_between_words_is_refused(run: weft.Run, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="over=question shows attention between words"):
@@ -248,6 +264,7 @@ def test_an_encoder_of_pictures_goes_on_with_questions(tmp_path: Path) -> None:
     for ours, theirs in same.items():
         assert torch.allclose(before[ours], after[theirs], atol=1e-4), ours
     frozen = weft.train(FILES, from_=first.folder, out=tmp_path / "frozen", freeze=True, lr=0.1, **few)
-    assert torch.equal(before["embed.project.weight"], frozen.model.state_dict()["source.embed.picture.project.weight"])
+    held = frozen.model.state_dict()
+    assert all(torch.equal(before[name], held[f"source.picture.{name}"]) for name in same)
     with pytest.raises(ConfigError, match="LoRA cannot train new parts"):
         weft.train(FILES, from_=first.folder, out=tmp_path / "lora", lora=2, **few)

@@ -11,7 +11,8 @@ the language model's stream. `Request.runs` are the runs whose weights a run beg
 rate. `Contrastive` (CoCa): the decoder's first blocks read no memory, so one pass gives a text's vector, at its end
 mark, and the logits of its words; a pooler of one query gives the picture's vector. `DualEncoder` (CLIP) has the same
 vectors and no decoder: it writes nothing and is measured by recall.
-answer: `PictureTextEmbed` joins the tokens of picture and question into one stream in which all read each other; a
+answer: in `Grounded` the words of a question read the picture, and the decoder what that added to them. Or
+`PictureTextEmbed` joins the tokens of picture and question into one stream in which all read each other (`joint`). A
 decoder writes the answer, or chooses among the usual ones under the rule `Choices`, by a beam as wide as their number.
 `with_question` makes a picture encoder read questions, so `--from` takes the weights of any picture run.
 

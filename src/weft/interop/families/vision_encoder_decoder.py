@@ -58,7 +58,7 @@ class VisionEncoderDecoder(PictureFamily):
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         whole = only(config, Seq2Seq.Config, "the model")
-        encoder, decoder = _eyes(whole.source).write(whole.source), WRITER.write(_target(whole))
+        encoder, decoder = _eyes(_source(whole)).write(_source(whole)), WRITER.write(_target(whole))
         for part in (encoder, decoder):
             del part["architectures"]
         return {
@@ -73,7 +73,7 @@ class VisionEncoderDecoder(PictureFamily):
     def table(self, config: Model.Config) -> WeightTable:
         whole = only(config, Seq2Seq.Config, "the model")
         rules: list[WeightRule] = [
-            rule.under("encoder.", "source.") for rule in _eyes(whole.source).table(whole.source).rules
+            rule.under("encoder.", "source.") for rule in _eyes(_source(whole)).table(_source(whole)).rules
         ]
         rules += [rule.under("decoder.", "target.") for rule in WRITER.table(_target(whole)).rules]
         if whole.bridge is not None:
@@ -82,6 +82,10 @@ class VisionEncoderDecoder(PictureFamily):
 
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         return model(seen(model, inputs["pixel_values"]), Text(inputs["decoder_input_ids"]))
+
+
+def _source(whole: Seq2Seq.Config) -> Stream.Config:
+    return only(whole.source, Stream.Config, "the encoder")
 
 
 def _eyes(source: Stream.Config) -> Family:

@@ -100,8 +100,10 @@ def placed_features(
         halvings = round(math.log2(max(sight.height, sight.width) / captioning.TOKENS_PER_SIDE))
         size = replace(size, net=folded_net(size.net.widths[0], min(max(halvings, 2), MOST_HALVINGS)))
     encoder = vit_hybrid(size, sight, outputs=None, dropout=dropout, drop=drop)
-    code = Grid.Config(rows=encoder.embed.grid[0], columns=encoder.embed.grid[1], std=LOUD)
-    embed = encoder.embed.replace(norm=LayerNorm.Config(learned=False), place=Add.Config(code=code))
+    seen = encoder.embed
+    assert isinstance(seen, PictureEmbed.Config)
+    code = Grid.Config(rows=seen.grid[0], columns=seen.grid[1], std=LOUD)
+    embed = seen.replace(norm=LayerNorm.Config(learned=False), place=Add.Config(code=code))
     return encoder.replace(embed=embed, trunk=Trunk.Config(depth=0, norm=encoder.trunk.norm))
 
 
