@@ -14,7 +14,8 @@ BIN := $(VENV)/bin
 endif
 # Tests start weft many times, which should not compile it each time.
 unexport PYTHONDONTWRITEBYTECODE
-WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
+# What a test that passed has written is deleted at once: gigabytes need not reach the disk.
+WORKERS := -n 2 --dist loadfile --no-loadscope-reorder -o tmp_path_retention_policy=failed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: demo test test-all campaign check format wheel bench clean

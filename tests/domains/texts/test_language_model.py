@@ -15,6 +15,7 @@ import pytest
 import torch
 from helpers import processes
 from helpers.commands import TINY_SETTINGS, Weft, lines, text
+from helpers.drawings import as_for_users
 from helpers.seals import unsealed
 from helpers.stops import stopped_in
 from safetensors.torch import load_file, save_file
@@ -55,7 +56,8 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trained(book: Path) -> weft.Run:
     """A run that has learned a little."""
-    return train(book, out=book.parent / "trained", steps=60, lr=1e-2)
+    with as_for_users():
+        return train(book, out=book.parent / "trained", steps=60, lr=1e-2)
 
 
 @pytest.fixture
