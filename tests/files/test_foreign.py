@@ -222,6 +222,7 @@ CHINESE = "这是一个关于茶的故事。他们在中国的南方种植茶叶
         ("euc-kr", "이것은 차에 관한 이야기입니다. 해마다 봄이 되면 사람들은 찻잎을 땁니다."),
         ("cp1253", "Αυτή είναι μια ιστορία για το τσάι και τους ανθρώπους που το πίνουν."),
         ("cp1252", "Ceci est une très belle journée d’été, déjà près d’une tasse de thé."),
+        ("latin-1", "Win å£100 or å£250 or å£900 or å£70 or å£5 now."),
         ("latin-1", "Größe und Maß über Füße, schön und kühl, läuft im Café."),
     ],
 )  # fmt: skip

@@ -11,6 +11,7 @@ import weft
 from weft.domains.recognising import recognise
 from weft.domains.texts.reading.corpus import read_corpus
 from weft.errors import DataError
+from weft.files.json_forms import form_of
 
 TREES = "(S (NP (DT The) (NN cat)) (VP (VBD slept)))\n(S (NP (DT A) (NN dog)) (VP (VBD ran)))\n"
 NEWICK = "((human:0.1,chimp:0.1):0.2,gorilla:0.3);\n"
@@ -90,8 +91,6 @@ TABBED = "good movie\t1\nbad movie\t0\n" * 8
         ("cities.dat", "ID   : 1\n Name : Tea\n//\n" * 5, "cities.jsonl"),
         ("note.xml", "<?xml version='1.0'?><note><file>1.jpg</file><of><w>5</w><h>4</h></of></note>", "iterfind('.')"),
         ("sun.dat", "A spectrum of the sun\nas it was measured\n" + "280.0  4.7E-23\n" * 40, "grep -E"),
-        ("speech.json", json.dumps([{"name": who, "speeches": ["we all like a warm tea"] * 3} for who in "ab"]),
-         "jq -c '.[] | .name as $label | .speeches[]"),
         ("mice.edgelist", "0 1 1446.0\n0 2 629.0\n0 4 773.0\n" * 4, "read_edgelist"),
         ("marked.json", json.dumps({"shapes": [{"label": "cup", "points": [[1, 2], [3, 4]]}]}), ".shapes[]"),
         ("inbox", "From a@b.org Mon\nTo: b@b.org\nDate: today\nSubject: tea\n\nTea?\n", "inbox-converted.mbox"),
@@ -125,13 +124,6 @@ def test_the_form_of_a_text_is_known_in_another_encoding(tmp_path: Path, name: s
     with pytest.raises(DataError) as found:
         recognise([str(tmp_path / name)])
     assert word in str(found.value)
-
-
-def test_a_table_in_another_encoding_is_recognised_and_refused_for_that(tmp_path: Path):
-    rows = [f"{'good' if i % 2 else 'bad'},ein Café am Morgen – Nummer {i} war warm" for i in range(30)]
-    (tmp_path / "a.csv").write_text("\n".join(["label,text", *rows]), encoding="cp1252")
-    found = weft.check(tmp_path / "a.csv", plan=False)
-    assert found.task == "classify-text" and found.refused and "encoding=cp1252" in found.refused["problem"]
 
 
 def test_bytes_that_are_no_text_in_any_encoding_keep_the_name_of_their_format(tmp_path: Path):
@@ -261,3 +253,8 @@ def test_folders_of_one_name_are_no_classes_and_json_beside_pictures_is_told(tmp
     with pytest.raises(DataError) as found:
         recognise([str(tmp_path)])
     assert "questions.json" in found.value.fix and "--task reconstruct-images" in found.value.fix
+
+
+def test_lists_of_texts_with_a_class_each_have_a_command_that_writes_them_as_rows():
+    found = form_of([{"name": who, "speeches": ["we all like a warm tea"] * 3} for who in "ab"])
+    assert "jq -c '.[] | .name as $label | .speeches[]" in found.remedy(Path("a.json"), "a.json")

@@ -10,6 +10,7 @@ import unicodedata
 from typing import NamedTuple
 
 SIDE_BY_SIDE = 0.7  # of the bytes beyond ASCII, in scripts that are not Western
+WORD = 3  # letters side by side, on average, where each is one byte
 FEWEST = 8  # bytes beyond ASCII by which a script can be told
 COMMON = 0.8  # of the characters are common ones
 KANA = 0.2  # of the characters of a Japanese text, at least
@@ -45,6 +46,8 @@ def guessed_encoding(near: bytes) -> str:
     best = max(shares, key=lambda name: shares[name])
     if shares[best] >= COMMON:
         return best
+    if count < WORD * len(beyond):
+        return _western(near)
     frequent = {name: _frequent(near, name, letters) for name, letters in LETTERS.items()}
     best = max(frequent, key=lambda name: frequent[name])
     if frequent[best] >= FREQUENT:

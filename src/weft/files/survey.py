@@ -15,7 +15,7 @@ from typing import Literal
 
 from weft.errors import DataError
 from weft.files.bounds import link_leads_out
-from weft.files.decoding import CHUNK, OtherEncoding, guessed_text, read_text, reading_as, shown
+from weft.files.decoding import CHUNK, OtherEncoding, guessed_text, read_text, shown
 from weft.files.decoding import kind as kind_of
 from weft.files.finding import ending, is_pattern, is_run, matching, missing
 from weft.files.foreign import Foreign
@@ -195,20 +195,9 @@ def weakest(judgements: Iterable[Judgement]) -> Judgement:
 def _preview(path: Path) -> list[Table]:
     """A table by its first rows; none where it cannot be read, which its reader will say."""
     try:
-        return _columned(path)
-    except OtherEncoding as error:  # which reading it says
-        try:
-            with reading_as(error.encoding):
-                return _columned(path)
-        except (DataError, OSError):
-            return []
+        table = first_table(path, None, "") if is_list(path) else open_table(path, ALL)
     except (DataError, OSError):
         return []
-
-
-def _columned(path: Path) -> list[Table]:
-    """A table, if it has columns."""
-    table = first_table(path, None, "") if is_list(path) else open_table(path, ALL)
     return [table] if table.columns else []
 
 
