@@ -70,10 +70,7 @@ def _words(code: torch.nn.Module) -> tuple[str, str]:
             "numbers of the code: sines, then cosines, each the fastest first",
         )
     if isinstance(code, Learned):
-        return (
-            "a learned table, added to the embeddings",
-            "numbers of the code, in the order in which they were learned",
-        )
+        return "a learned table, added to the embeddings", "numbers of the code"
     return f"{type(code).__name__} codes", "numbers of the code"
 
 
