@@ -17,7 +17,7 @@ from weft.domains.recognising import judge, surest
 from weft.domains.texts.codec.templates import Refused, rendered
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.codec.turns import MARKS, PLAIN, TurnCodec
-from weft.domains.texts.reading.talks import Talk, Turn, read_talks, spoken
+from weft.domains.texts.reading.talks import Talk, SpokenTurn, read_talks, spoken
 from weft.errors import ConfigError, DataError, WeftError
 from weft.files.survey import Survey
 from weft.runs import exporting
@@ -180,7 +180,7 @@ def codec(marks: tuple[str, ...] = MARKS) -> TextCodec:
 
 
 def as_talk(*turns: str) -> Talk:
-    return Talk(tuple(Turn("assistant" if i % 2 else "user", text) for i, text in enumerate(turns)), "a line")
+    return Talk(tuple(SpokenTurn("assistant" if i % 2 else "user", text) for i, text in enumerate(turns)), "a line")
 
 
 @pytest.mark.parametrize("template", [None, CHATML, PLAIN], ids=["own", "chatml", "plain"])

@@ -47,7 +47,7 @@ class LabelCells(ABC):
 
 
 @dataclass(frozen=True)
-class Listed(LabelCells):
+class LabelList(LabelCells):
     """A column of lists."""
 
     place: int
@@ -140,7 +140,7 @@ def several_in(table: Table, rows: Sequence[Row], label: str | None, *, asked: b
     for column in columns or (table.columns if label is None else ()):
         values = [table.value(row, column.place) for row in rows]
         if _are_lists(values, table.columns, column) or (asked and any(isinstance(one, list) for one in values)):
-            return Listed(column.place, table.title(column.place))
+            return LabelList(column.place, table.title(column.place))
     for column in columns or (table.columns if label is None else ()):
         if (sign := _sign(column, asked)) is not None:
             return Parted(column.place, table.title(column.place), sign)

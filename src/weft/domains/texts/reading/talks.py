@@ -49,7 +49,7 @@ WHY = "talks: questions with answers, in turns"
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class SpokenTurn:
     """What one side said."""
 
     role: Role
@@ -60,7 +60,7 @@ class Turn:
 class Talk:
     """Turns in their order, and where they stand."""
 
-    turns: tuple[Turn, ...]
+    turns: tuple[SpokenTurn, ...]
     where: str = ""
 
     @property
@@ -119,12 +119,12 @@ def _talk(table: Table, row: Row) -> Talk:
     return _checked(turns_of(record, where), where=where)
 
 
-def _checked(turns: Sequence[Turn], where: str) -> Talk:
+def _checked(turns: Sequence[SpokenTurn], where: str) -> Talk:
     """A talk in which something is answered; turns of one side behind each other are one."""
-    joined = list[Turn]()
+    joined = list[SpokenTurn]()
     for turn in turns:
         if joined and joined[-1].role == turn.role:
-            turn = Turn(turn.role, f"{joined.pop().text}\n{turn.text}")
+            turn = SpokenTurn(turn.role, f"{joined.pop().text}\n{turn.text}")
         joined.append(turn)
     while joined and joined[-1].role != "assistant":
         joined.pop()  # nobody answered
@@ -133,7 +133,7 @@ def _checked(turns: Sequence[Turn], where: str) -> Talk:
     return Talk(tuple(joined), where)
 
 
-def turns_of(record: Mapping[str, Any], where: str) -> list[Turn]:
+def turns_of(record: Mapping[str, Any], where: str) -> list[SpokenTurn]:
     """The turns in an object of one of the known forms."""
     for name, (role, text) in LISTED.items():
         if isinstance(said := record.get(name), list):
@@ -145,11 +145,11 @@ def turns_of(record: Mapping[str, Any], where: str) -> list[Turn]:
     if asked is None or answered is None:
         raise DataError("no question with its answer", where=where, fix=OBJECT)
     texts = [_text(fields[name], name, where) for name in (asked, beside, answered) if name is not None]
-    system = [Turn("system", _text(fields["system"], "system", where))] if "system" in fields else []
-    return [*system, Turn("user", "\n\n".join(texts[:-1])), Turn("assistant", texts[-1])]
+    system = [SpokenTurn("system", _text(fields["system"], "system", where))] if "system" in fields else []
+    return [*system, SpokenTurn("user", "\n\n".join(texts[:-1])), SpokenTurn("assistant", texts[-1])]
 
 
-def _turn(one: Any, role: str, text: str, where: str) -> Turn | None:
+def _turn(one: Any, role: str, text: str, where: str) -> SpokenTurn | None:
     """One turn of a list; None where nothing was said."""
     if not isinstance(one, Mapping):
         raise DataError(f"a turn is {kind(one)}, expected an object", where=where, fix=OBJECT)
@@ -162,7 +162,7 @@ def _turn(one: Any, role: str, text: str, where: str) -> Turn | None:
         problem = f"a turn of {str(who)[:40]!r}; turns are of {', '.join(('system', 'user', 'assistant'))}"
         raise DataError(problem, where=where, fix=OBJECT)
     found = _text(said, text, where)
-    return Turn(known, found) if found else None
+    return SpokenTurn(known, found) if found else None
 
 
 def _text(value: Any, name: str, where: str) -> str:
@@ -174,21 +174,23 @@ def _text(value: Any, name: str, where: str) -> str:
     return (value or "").replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
-def spoken(text: str) -> Iterator[list[Turn]]:
+def spoken(text: str) -> Iterator[list[SpokenTurn]]:
     """The talks in a text whose lines begin with who speaks."""
-    turns, blank, gaps = list[Turn](), False, list[bool]()  # gaps: whether a blank line stands before a turn
+    turns, blank, gaps = list[SpokenTurn](), False, list[bool]()  # gaps: whether a blank line stands before a turn
     for line in text.split("\n"):
         begun = SPOKEN.fullmatch(line)
         if begun is not None:
-            turns.append(Turn(ROLES[begun[1].lower()], begun[2].strip()))
+            turns.append(SpokenTurn(ROLES[begun[1].lower()], begun[2].strip()))
             gaps.append(blank)
         elif turns and (line.strip() or turns[-1].text):
             last = turns.pop()
-            turns.append(Turn(last.role, f"{last.text}\n{line}".strip("\n") if line.strip() else last.text + "\n"))
+            turns.append(
+                SpokenTurn(last.role, f"{last.text}\n{line}".strip("\n") if line.strip() else last.text + "\n")
+            )
         blank = not line.strip()
-    turns = [Turn(turn.role, turn.text.strip()) for turn in turns]
+    turns = [SpokenTurn(turn.role, turn.text.strip()) for turn in turns]
     apart = not all(gaps[1:])  # else a blank line stands between all turns, and ends nothing
-    talk = list[Turn]()
+    talk = list[SpokenTurn]()
     for turn, gap in zip(turns, gaps, strict=True):
         if talk and gap and apart and turn.role != "assistant":
             yield talk
