@@ -17,7 +17,7 @@ from weft.domains.recognising import judge, surest
 from weft.domains.texts.codec.templates import Refused, rendered
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.codec.turns import MARKS, PLAIN, TurnCodec
-from weft.domains.texts.reading.talks import Talk, SpokenTurn, read_talks, spoken
+from weft.domains.texts.reading.talks import SpokenTurn, Talk, read_talks, spoken
 from weft.errors import ConfigError, DataError, WeftError
 from weft.files.survey import Survey
 from weft.runs import exporting
