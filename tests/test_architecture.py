@@ -17,6 +17,7 @@ SOURCE = Path(weft.__file__).parent
 # Names in one row do not import each other. `errors` and `version` stand before what raises and shows them.
 ORDER = [
     {"errors", "version", "amounts", "machine", "native"},
+    {"json_text"},
     {"config", "requirements"},
     {"storage"},
     {"relations"},

@@ -14,19 +14,10 @@ from hypothesis import strategies as st
 
 import weft.runs.importing  # noqa: F401  (defines every part there is)
 from weft import config as configs
-from weft.config import (
-    MAX_JSON_BYTES,
-    MAX_JSON_DEPTH,
-    Config,
-    Part,
-    field_types,
-    from_json,
-    parse,
-    read_json,
-    write_json,
-)
+from weft.config import Config, Part, field_types, from_json, parse
 from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerClassToken, PreNorm, Summary, TokenShift, Trunk, Window
 from weft.errors import ConfigError
+from weft.json_text import MAX_JSON_BYTES, MAX_JSON_DEPTH, read_json, write_json
 from weft.modalities.image import PatchEmbed
 from weft.modalities.text import HashedNgrams, TextEmbed
 from weft.models.stream import Stream

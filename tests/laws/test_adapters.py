@@ -5,10 +5,11 @@ import torch
 from helpers.tiny import ENCODER_ZOO, PAIR_ZOO, close, encoder_model, ids, language_model, randomised, translation_model
 
 from weft.batches.windows import windows
-from weft.config import from_json, read_json, write_json
+from weft.config import from_json
 from weft.core import Cache, LowRank
 from weft.core.adapters import adapters
 from weft.generate.compute import prepared
+from weft.json_text import read_json, write_json
 from weft.modalities.text import Text
 from weft.models.adapted import adapted, has_adapters, merged
 from weft.models.stream import Model

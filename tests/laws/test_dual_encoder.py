@@ -5,9 +5,10 @@ import torch
 from helpers.tiny import CONTEXT, VOCAB, close, ids, pictures, randomised
 from torch.nn import functional as F
 
-from weft.config import from_json, read_json, write_json
+from weft.config import from_json
 from weft.core import Dense, LayerNorm, Summary, record
 from weft.errors import ConfigError
+from weft.json_text import read_json, write_json
 from weft.modalities.text import Text
 from weft.models.common_space import MAX_SCALE
 from weft.models.dual_encoder import DualEncoder

@@ -6,9 +6,10 @@ from helpers.tiny import CONTEXT, ENCODER_ZOO, SIZE, VOCAB, close, encoder_model
 from torch import Tensor
 from torch.nn import functional as F
 
-from weft.config import from_json, read_json, write_json
+from weft.config import from_json
 from weft.core import Attention, record
 from weft.errors import ConfigError
+from weft.json_text import read_json, write_json
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.models.zoo import ENCODER_MODELS

@@ -9,9 +9,10 @@ from helpers.tiny import close
 
 from weft.batches.field_windows import Cells
 from weft.batches.samples import Samples
-from weft.config import from_json, read_json, write_json
+from weft.config import from_json
 from weft.core import record
 from weft.errors import ConfigError
+from weft.json_text import read_json, write_json
 from weft.models.stream import Stream
 from weft.models.zoo.fields import FIELD_MODELS, FieldSize
 from weft.objectives.hidden_cells import HiddenCells

@@ -8,10 +8,11 @@ from helpers.tiny import PICTURE_ZOO, close, pictures, randomised, vision_model
 
 from weft.batches.samples import Classes, Samples
 from weft.batches.views import Views
-from weft.config import from_json, read_json, write_json
+from weft.config import from_json
 from weft.core import record
 from weft.core.norms import LayerNorm
 from weft.errors import ConfigError
+from weft.json_text import read_json, write_json
 from weft.modalities.image import PatchEmbed, Picture, cut, paste
 from weft.models.stream import Stream
 from weft.models.zoo.vision import Sight, VisionSize, autoencoder, distilled, mae, scale_mae, vit

@@ -6,11 +6,12 @@ from helpers.tiny import CONTEXT, SIZE, VOCAB, ZOO, close, ids, language_model, 
 from torch import Tensor
 
 from weft.batches.windows import windows
-from weft.config import from_json, read_json, write_json
+from weft.config import from_json
 from weft.core import Cache, Capped, OnePlusRmsNorm, Parallel, SandwichNorm, Trunk, Window, record
 from weft.core.attention import Attention
 from weft.errors import ConfigError
 from weft.generate import Sampling, Session, generate
+from weft.json_text import read_json, write_json
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import Text
 from weft.models.stream import Stream

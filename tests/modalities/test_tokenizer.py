@@ -13,8 +13,8 @@ from helpers.spaced_tokenizer import spaced
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.config import MAX_JSON_BYTES
 from weft.errors import ConfigError, DataError, StorageError
+from weft.json_text import MAX_JSON_BYTES
 from weft.modalities import encoding
 from weft.modalities.encoding import encode_pieces
 from weft.modalities.tokenizer import Tokenizer

@@ -11,12 +11,12 @@ from typing import Any
 
 from torch import Tensor
 
-from weft.config import read_json
 from weft.errors import ConfigError, DataError, listed
 from weft.interop.rules import Turned
 from weft.interop.their_config import TheirConfig
 from weft.interop.weight_table import WeightTable
 from weft.interop.weights import inside
+from weft.json_text import read_json
 from weft.storage import store
 from weft.storage.soundness import finite
 from weft.storage.tensor_file import pickle_error

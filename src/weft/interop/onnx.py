@@ -18,7 +18,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.config import write_json
 from weft.errors import ConfigError, DataError, WeftError
 from weft.interop.marks import Marks
 from weft.interop.ports import Inputs, Signature, written
@@ -26,6 +25,7 @@ from weft.interop.proof import run_reference
 from weft.interop.signatures import TextPooling, signature, unstated
 from weft.interop.staging import must_be_new, staged
 from weft.interop.tokenizer_files import check_tokenizer
+from weft.json_text import write_json
 from weft.models.adapted import has_adapters, merged
 from weft.models.stream import Model
 from weft.storage import store

@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.config import read_json
 from weft.errors import DataError, WeftError
 from weft.interop.families import FAMILIES
+from weft.json_text import read_json
 from weft.modalities.embedder import Embedder
 from weft.modalities.image import PictureEmbed
 from weft.modalities.text import TextEmbed

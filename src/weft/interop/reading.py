@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from weft.config import read_json
 from weft.errors import ConfigError, DataError, listed, placed
 from weft.interop import hub
 from weft.interop.adapters import adapter_alone, merge_adapter
@@ -25,6 +24,7 @@ from weft.interop.sentence_modules import read_modules
 from weft.interop.their_config import TheirConfig
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer, within_table
 from weft.interop.weights import OTHER_FORMATS, PICKLES, Shards, fill, inside
+from weft.json_text import read_json
 from weft.modalities.preparation import Preparation
 from weft.modalities.text import TextEmbed
 from weft.models.dual_encoder import DualEncoder

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft.config import read_json
 from weft.errors import ConfigError, DataError, listed
 from weft.interop.weights import inside
+from weft.json_text import read_json
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_json import names_by_id, typed
 from weft.storage import store

@@ -14,10 +14,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from weft.config import read_json
 from weft.errors import DataError, listed
 from weft.interop.rules import Piece
 from weft.interop.weight_table import WeightTable
+from weft.json_text import read_json
 from weft.storage import store
 from weft.storage.soundness import denormal, finite
 from weft.storage.tensor_file import PICKLES, TensorEntry, TensorFile, pickle_error

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.config import read_json, write_json
 from weft.interop.families import FAMILIES
 from weft.interop.family import counterpart
 from weft.interop.marks import Marks
 from weft.interop.staging import must_be_new, staged
 from weft.interop.tokenizer_files import check_tokenizer
 from weft.interop.weight_table import to_theirs
+from weft.json_text import read_json, write_json
 from weft.modalities.preparation import Preparation
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.adapted import has_adapters, merged

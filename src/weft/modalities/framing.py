@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.config import read_json
 from weft.errors import ConfigError, DataError
+from weft.json_text import read_json
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_json import bytes_by_id
 from weft.modalities.words import is_unspaced

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.config import read_json, write_json
 from weft.errors import DataError
+from weft.json_text import read_json, write_json
 from weft.modalities.tokenizer_json import (
     END,
     ENDS,

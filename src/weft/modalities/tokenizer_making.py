@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.config import MAX_JSON_BYTES, write_json
 from weft.errors import ConfigError, nearest
+from weft.json_text import MAX_JSON_BYTES, write_json
 from weft.modalities.encoding import CHUNK_CHARACTERS, MAX_UNBROKEN, parts_of, short_words
 from weft.modalities.tokenizer import Tokenizer, any_of, codes_of
 from weft.modalities.tokenizer_json import MAX_VOCAB, UNKNOWN, byte_letters, check_symbols, made, typed

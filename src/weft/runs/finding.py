@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from weft.config import read_json
 from weft.errors import ConfigError, StorageError, WeftError
+from weft.json_text import read_json
 from weft.storage import store
 from weft.storage.disk import shown
 from weft.training.folder import nearest_run

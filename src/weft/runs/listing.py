@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.config import read_json
 from weft.errors import WeftError
+from weft.json_text import read_json
 from weft.storage.lock import is_held
 from weft.storage.store import read_file, shown
 from weft.training.folder import RunFolder

@@ -17,8 +17,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from weft.config import field_types, read_json, write_json
+from weft.config import field_types
 from weft.errors import ConfigError, WeftError
+from weft.json_text import read_json, write_json
 from weft.runs.finding import require_run
 from weft.runs.ranking import deciding, score
 from weft.runs.start import Asked, choose, train

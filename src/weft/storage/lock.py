@@ -19,8 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from weft.config import read_json
 from weft.errors import WeftError
+from weft.json_text import read_json
 from weft.storage.disk import shown, storage_error
 
 FILE_MODE = 0o664  # before the umask: never writable by everyone, not even with umask 0

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from weft.config import MAX_JSON_BYTES, read_json
 from weft.errors import ConfigError, DataError, StorageError
+from weft.json_text import MAX_JSON_BYTES, read_json
 from weft.storage.disk import free_bytes, require_space, shown, storage_error
 from weft.storage.lock import FILE_MODE, RunLock, open_own, refuse_link, temporary
 

@@ -18,8 +18,8 @@ from typing import Any, Self
 import torch
 from safetensors import SafetensorError, safe_open
 
-from weft.config import read_json
 from weft.errors import ConfigError, DataError
+from weft.json_text import read_json
 from weft.storage import store
 
 MAX_HEADER_BYTES = 32 * 2**20

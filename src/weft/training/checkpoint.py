@@ -23,8 +23,8 @@ from typing import Any
 
 from torch import Tensor
 
-from weft.config import read_json, write_json
 from weft.errors import DataError, StorageError, WeftError, nearest
+from weft.json_text import read_json, write_json
 from weft.storage import store
 from weft.storage.tensors import read_checked, read_tensors, tensor_bytes, write_checked, write_tensors
 from weft.training.manifest import (

@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weft.config import read_json, shown_value
 from weft.errors import ConfigError, StorageError, WeftError, closest
+from weft.json_text import read_json, shown_value
 from weft.storage import store
 from weft.training.base_run import ADAPTERS, BASE, WEIGHTS, base_of, beside_base
 from weft.training.earlier import upgraded

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from weft.config import read_json, shown_value
 from weft.errors import StorageError, WeftError
+from weft.json_text import read_json, shown_value
 from weft.storage import store
 from weft.training.naming import PLAIN_NAME
 from weft.training.seal import refuse_leading_out

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from weft.config import shown_value
 from weft.errors import ConfigError
+from weft.json_text import shown_value
 from weft.training.schedule import Budget
 
 TEXTS = ("weft", "task", "model_name", "preset", "from", "fingerprint")

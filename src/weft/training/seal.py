@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.config import write_json
 from weft.errors import StorageError, listed
 from weft.files.bounds import leads_out
+from weft.json_text import write_json
 from weft.storage import store
 
 CONFIG, KEY = "config.json", "seal"

@@ -7,7 +7,7 @@ from helpers.fields import GLOBE, codec_of, plain_codec, process, stretch_of
 from safetensors.numpy import load, save
 
 from weft.batches.draws import draws
-from weft.config import from_json, read_json, write_json
+from weft.config import from_json
 from weft.domains.fields.codec.anomalies import FieldCodec
 from weft.domains.fields.codec.first_guess import Blend, first_guess
 from weft.domains.fields.encoded.hiding import Chance, Hiding
@@ -16,6 +16,7 @@ from weft.domains.fields.encoded.windows import WindowReader
 from weft.domains.fields.reading.climatology import learn
 from weft.domains.fields.reading.grid import FieldGrid, FieldSpan
 from weft.errors import ConfigError, DataError
+from weft.json_text import read_json, write_json
 from weft.modalities.field import FieldEmbed
 
 REGION = FieldGrid(np.linspace(60.0, 30.0, 16), np.linspace(-20.0, 30.0, 20))

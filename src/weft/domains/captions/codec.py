@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Self
 
-from weft.config import read_json
 from weft.errors import ConfigError
+from weft.json_text import read_json
 from weft.tasks.codec import Codec, ReadFile
 
 FILE = "usual_answers.json"

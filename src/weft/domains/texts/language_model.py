@@ -10,7 +10,6 @@ from typing import ClassVar, Literal, cast, final
 import numpy as np
 
 from weft.batches.source import Source
-from weft.config import MAX_JSON_BYTES
 from weft.domains.texts.baselines.ngrams import MOST_BYTES, Ngrams, order_for, training_ids
 from weft.domains.texts.cards import LANGUAGE_MODEL
 from weft.domains.texts.codec.text import TextCodec
@@ -44,6 +43,7 @@ from weft.generate.compute import Compute, prepared
 from weft.generate.prompts import Prompt
 from weft.inspect.views import View
 from weft.interop import Imported
+from weft.json_text import MAX_JSON_BYTES
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer

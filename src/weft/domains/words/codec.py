@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from weft.config import read_json
 from weft.errors import ConfigError
+from weft.json_text import read_json
 from weft.modalities.encoding import parts_of
 from weft.modalities.words import Breaks, plain_words
 from weft.tasks.codec import Codec, ReadFile
