@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from weft.errors import ConfigError, StorageError, WeftError
+from weft.errors import ConfigError, StorageError, WeftError, closest
 from weft.json_text import read_json
 from weft.storage import store
 from weft.storage.disk import shown
-from weft.training.folder import nearest_run
+from weft.training.folder import RunFolder
 
 
 def is_foreign(path: str | Path) -> bool:
@@ -23,7 +23,7 @@ def require_run(name: str | Path) -> Path:
     path = Path(name)
     if path.is_dir():
         return path
-    near, hints = nearest_run(path), []
+    near, hints = _nearest_run(path), []
     if near is not None:
         hints.append(f"did you mean {shown(near)}?")
     owner, slash, model = str(name).partition("/")
@@ -36,3 +36,13 @@ def require_run(name: str | Path) -> Path:
         where=str(name),
         fix=" — ".join(hints) or "name a folder that weft train wrote: `weft runs` lists them",
     )
+
+
+def _nearest_run(path: Path) -> Path | None:
+    """The run beside a path that is not there whose name is most like it; None where none is like it."""
+    try:
+        beside = [one.name for one in path.parent.iterdir() if RunFolder(one).exists]
+    except OSError:
+        return None
+    close = closest(path.name, beside)
+    return None if close is None else path.parent / close

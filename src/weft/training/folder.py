@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weft.errors import ConfigError, StorageError, WeftError, closest
+from weft.errors import ConfigError, StorageError, WeftError
 from weft.json_text import read_json, shown_value
 from weft.storage import store
 from weft.training.base_run import ADAPTERS, BASE, WEIGHTS, base_of, beside_base
@@ -319,16 +319,6 @@ class RunFolder:
         sealed = self.seals().get(path.name)
         if self.sealed and not (sealed is None and sha256 in saved_weights(self.path)):
             check_file(path, sealed, sha256)
-
-
-def nearest_run(path: Path) -> Path | None:
-    """The run beside a path that is not there whose name is most like it; None where none is like it."""
-    try:
-        beside = [one.name for one in path.parent.iterdir() if RunFolder(one).exists]
-    except OSError:
-        return None
-    close = closest(path.name, beside)
-    return None if close is None else path.parent / close
 
 
 def check_place(folder: RunFolder, resume: bool) -> None:
