@@ -235,6 +235,9 @@ def test_words_of_another_answer_take_an_export_back(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"answers \['The'\] to 'tea', the run answers 'Tee'"):
         proof.compare([["The"]], tmp_path)
     proof.compare([[" Tee"]], tmp_path)
+    proof.compare([["Tea", "Te"]], tmp_path)  # from a tie on, other texts are as right
+    with pytest.raises(DataError, match="Tx"):
+        proof.compare([["Txe", "Tx"]], tmp_path)
     Proof("label", ["a"], ["x"]).compare([["x", "y"]], tmp_path)  # as good as each other
     several = Proof("label", ["a"], [["x", "y"]])  # of those that may be given, y is as likely as not
     several.compare([[["x"], ["x", "y"]]], tmp_path)
@@ -447,3 +450,16 @@ def test_a_picture_model_with_one_label_is_exported_in_its_unit(
     again, picture = read_folder(tmp_path / "b").model, torch.randn(2, 3, 24, 24)
     expected = 2 * run.model(seen(run.model, picture)) + 3
     assert torch.allclose(again(seen(again, picture)), expected, atol=1e-5)
+
+
+def test_a_text_is_certain_up_to_the_first_tie():
+    def generate(**asked: Any) -> SimpleNamespace:
+        return SimpleNamespace(sequences=torch.tensor([[7, 1, 0, 1]]), scores=[torch.tensor([row]) for row in rows])
+
+    model = SimpleNamespace(generate=generate, config=SimpleNamespace(is_encoder_decoder=False))
+    tokenizer = SimpleNamespace(decode=lambda ids, skip_special_tokens: "".join("ab......"[id] for id in ids.tolist()))
+    given, wanted = [{"input_ids": torch.tensor([[7]])}], {"settings": {}, "limits": []}
+    rows = [[0.0, 1.0], [0.5, 0.2], [0.0, 1.0]]
+    assert reference_run.written(model, tokenizer, given, wanted) == [["bab"]]
+    rows[1] = [0.5, 0.4999]
+    assert reference_run.written(model, tokenizer, given, wanted) == [["bab", "b"]]

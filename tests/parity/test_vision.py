@@ -203,6 +203,10 @@ def test_how_an_autoencoder_was_trained_is_read_and_written(tmp_path: Path):
     assert imported.settings == {"hide": 0.6, "even": True} and imported.task == "reconstruct-images"
     written = json.loads((written_again(imported, tmp_path / "b") / "config.json").read_text())
     assert (written["mask_ratio"], written["norm_pix_loss"]) == (0.6, True)
+    family = FAMILIES["vit_mae"].as_written(written)
+    inputs = family.trial(imported.config, trial_inputs(imported.model))
+    with torch.inference_mode():
+        assert difference(answer(model.eval()(**inputs)), family.values(imported.model, inputs)) < TOLERANCE
 
 
 def test_the_loss_of_an_autoencoder_is_theirs(tmp_path: Path):

@@ -91,6 +91,10 @@ class Family(ABC):
         """What the config.json of a config is read as, completed by what the weights and files beside it say."""
         return again
 
+    def as_written(self, written: Mapping[str, Any]) -> "Family":
+        """The family for trials of a model whose config.json is this: it may say what a model is shown."""
+        return self
+
     def trial(self, config: Model.Config, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Inputs that both libraries are tried with, and what else theirs needs to compute the same twice."""
         return inputs

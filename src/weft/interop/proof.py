@@ -52,7 +52,7 @@ def prove(
         raise WeftError("transformers is not installed, so the folder cannot be tried", fix="pip install 'weft[hf]'")
     folder = Path(path).absolute()
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    family = FAMILIES[config["model_type"]]
+    family = FAMILIES[config["model_type"]].as_written(config)
     inputs = family.trial(model.config, inputs)
     with torch.inference_mode():
         ours = family.values(model.eval(), inputs)

@@ -4,7 +4,8 @@
 
 ASKED.json has `texts`, whose ids are wanted, and may have a `kind` of questions with `inputs` and `settings`. Every
 input gets the answers that count as right there: all within TIE of the best. Where a sample may have several labels, it
-gets the sure ones and the possible ones, which differ where a value is within TIE of 0. Imports nothing of weft, so
+gets the sure ones and the possible ones, which differ where a value is within TIE of 0. A text that is written token
+by token comes with its beginning before the first tie, from which on others are as right. Imports nothing of weft, so
 that numbers and answers are the other library's alone, by its own tokenizer, processor and settings.
 """
 
@@ -84,15 +85,25 @@ def label(model: Any, given: Any) -> list[Any]:
 
 
 def written(model: Any, tokenizer: Any, given: Any, wanted: dict[str, Any]) -> list[list[str]]:
-    """The texts that are generated; of continuations what is new."""
+    """The texts that are generated, of continuations what is new; then the beginning that no tie could change."""
     found = []
     for i, one in enumerate(given):
         limit = {"max_new_tokens": wanted["limits"][i]} if wanted["limits"] else {}
-        ids = model.generate(**one, **wanted["settings"], **limit)[0]
+        made = model.generate(**one, **wanted["settings"], **limit, return_dict_in_generate=True, output_scores=True)
+        ids, tie = made.sequences[0], first_tie(made)
         read = 0 if model.config.is_encoder_decoder else one["input_ids"].shape[1]
-        known, text = (tokenizer.decode(part, skip_special_tokens=True) for part in (ids[:read], ids))
-        found.append([text[len(known) :]])
+        parts = [ids[:read], ids, *([] if tie is None else [ids[: len(ids) - len(made.scores) + tie]])]
+        known, *texts = (tokenizer.decode(part, skip_special_tokens=True) for part in parts)
+        found.append([text[len(known) :] for text in texts])
     return found
+
+
+def first_tie(made: Any) -> int | None:
+    """The step at which two tokens were likeliest, or nearly; None where there was none, and for beams."""
+    if getattr(made, "sequences_scores", None) is not None:
+        return None
+    best = (scores[0].topk(2).values.tolist() for scores in made.scores)
+    return next((step for step, (first, second) in enumerate(best) if first - second < TIE), None)
 
 
 def filled(guess: Any, text: str) -> list[str]:

@@ -60,8 +60,9 @@ class Proof:
         if isinstance(ours, list):  # labels that are given together: all the sure ones, and none but the possible ones
             sure, possible = theirs
             return set(sure) <= set(ours) <= set(possible)
-        if "text" in self.kind:
-            return bool(ours.strip() == theirs[0].strip())
+        if "text" in self.kind:  # from a tie on, other texts are as right
+            same = ours.strip() == theirs[0].strip()
+            return bool(same or any(ours.strip().startswith(begun.strip()) for begun in theirs[1:]))
         return ours in theirs
 
 

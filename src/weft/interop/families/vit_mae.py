@@ -22,7 +22,7 @@ from weft.interop.weight_table import WeightTable
 from weft.models.autoencoder import Autoencoder
 from weft.models.stream import Model, Stream
 
-HIDDEN = 0.75  # the share of patches that their models hide, if nothing else is said
+HIDDEN = 0.75  # the share of patches that their models hide (mask_ratio), if nothing else is said
 DECODER = (8, 16, 2048)
 
 
@@ -79,6 +79,12 @@ class VitMae(PictureFamily):
         body = [rule.under("", "encoder.") for rule in patches.table(whole.encoder, ["cls_token"], prefix="").body]
         return WeightTable(body, _decoder(whole), "vit.", [("decoder_layers.", "decoder_encoder.layer.")])
 
+    def __init__(self, hidden: float = HIDDEN):
+        self.hidden = hidden
+
+    def as_written(self, written: Mapping[str, Any]) -> "VitMae":
+        return VitMae(written["mask_ratio"])
+
     def trial(self, config: Model.Config, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         shape = len(inputs["pixel_values"]), math.prod(only_pictures(config).grid)
         return {"noise": torch.rand(shape, generator=torch.Generator().manual_seed(0)), **inputs}
@@ -86,7 +92,7 @@ class VitMae(PictureFamily):
     def values(self, model: Model, inputs: Mapping[str, Tensor]) -> Tensor:
         """`noise` says which patches are seen: those with the least."""
         picture, noise = seen(model, inputs["pixel_values"]), inputs["noise"]
-        shown = noise.argsort(1)[:, : int(noise.shape[1] * (1 - HIDDEN))]
+        shown = noise.argsort(1)[:, : int(noise.shape[1] * (1 - self.hidden))]
         if isinstance(model, Autoencoder):
             return model(picture, shown)
         assert isinstance(model, Stream)
