@@ -100,6 +100,7 @@ def test_recall_is_measured_and_what_the_picture_was_read_for_is_shown(imported,
     found = imported.evaluate(tmp_path / "captions.tsv", outside=True)
     assert found["metrics"]["recall_at_5"] == 1.0 and found["candidates"] == found["candidate_texts"] == 3
     assert "bleu" not in found["metrics"] and "loss" not in found["metrics"]
+    assert found["baselines"] == {"chance": {"recall_at_1": pytest.approx(1 / 3)}}
     view = imported.look(str(pictures[0]))
     assert view.maps.layers.shape == (3, 4, 3, 3)
     with pytest.raises(ConfigError, match="writes no captions"):

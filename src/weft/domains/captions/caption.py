@@ -9,7 +9,6 @@ from typing import final
 from torch import Tensor
 
 from weft.batches.source import Source
-from weft.config import from_json
 from weft.domains.captions import common_space
 from weft.domains.captions.captioners import continued_captioner, new_captioner, taken_over
 from weft.domains.captions.cards import CAPTION
@@ -226,12 +225,12 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
         return common_space.embedded(run, inputs)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
-        training = from_json(run.config["training"], CaptionTraining)
-        found = read_captions(sources, **columns_of(training), skip=training.allowed, learn=False)
+        asked = self.read_by(run)
+        found = read_captions(sources, **columns_of(asked), skip=asked.allowed)
         return found.held_out or found.train
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
-        return measured_captions(run, held_out, progress).beside(*common_space.retrieval(run, held_out))
+        return common_space.with_retrieval(measured_captions(run, held_out, progress), run, held_out)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtCaption) -> View:
         return look_at_caption(run, inputs, how)

@@ -1,6 +1,7 @@
 """Pictures and texts in one space, by a run whose model learned it: their vectors, classes by name, and retrieval."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
@@ -22,9 +23,11 @@ from weft.files.pictures.formats import named_as_picture
 from weft.modalities.text import Text
 from weft.models.backbone import context_of
 from weft.models.common_space import CommonSpace
-from weft.objectives.measures.retrieval import retrieval_measures
+from weft.objectives.measures.retrieval import retrieved
+from weft.objectives.measures.tallies import Tally
 from weft.tasks.asks import Answer, Given, texts_of
-from weft.tasks.request import Embedded, Loaded
+from weft.tasks.baselines import Baseline
+from weft.tasks.request import Embedded, Loaded, Measured
 
 AT_ONCE = 256  # texts that are computed together
 ARTICLES = ("a ", "an ", "the ")
@@ -177,10 +180,13 @@ def _rounded(classes: Sequence[str], shares: Tensor) -> dict[str, float]:
 # Measured
 
 
-def retrieval(run: Loaded, album: Album) -> tuple[dict[str, float], dict[str, int]]:
-    """Recall of pictures by their captions and back, and the number of candidates; empty without a common space."""
+def with_retrieval(measured: Measured, run: Loaded, album: Album) -> Measured:
+    """The measures with the recall of pictures by their captions and back; as they are without a common space.
+
+    A model that writes no captions is compared by its recall: with that of a random order.
+    """
     if not isinstance(run.model, CommonSpace):
-        return {}, {}
+        return measured
     codec = run.codec("caption", TextCodec)
     room = text_room(run.model, codec)
     flat = [(row, text) for row, texts in enumerate(album.captions) for text in texts]
@@ -190,5 +196,11 @@ def retrieval(run: Loaded, album: Album) -> tuple[dict[str, float], dict[str, in
     if not texts:
         problem = f"no caption fits the {room} tokens that the model reads"
         raise DataError(problem, fix="name shorter ones")
-    found = picture_vectors(run, pictures.frames_for(run, album)).numpy(), text_vectors(run, texts).numpy()
-    return retrieval_measures(*found, texts, owner), {"candidates": len(album), "candidate_texts": len(texts)}
+    vectors = picture_vectors(run, pictures.frames_for(run, album)).numpy(), text_vectors(run, texts).numpy()
+    found = retrieved(*vectors, texts, owner)
+    every = measured.beside(found.measures(), {"candidates": len(album), "candidate_texts": len(texts)})
+    if measured.tally is not None:
+        return every
+    name, group = "recall_at_1", np.array(owner)
+    chance = Baseline("chance", "a random order", Tally.means(name, found.chance(), group))
+    return replace(every, tally=Tally.means(name, (found.to_picture < 1).astype(float), group), baselines=(chance,))

@@ -1,6 +1,7 @@
 """Retrieval: how often the right one is among the first k, from texts to pictures and back. Knows vectors alone."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,10 +10,30 @@ TO_TEXT = "to_text_"  # before the names of measures from pictures to texts
 AT_ONCE = 256  # queries compared at once
 
 
-def retrieval_measures(
-    pictures: np.ndarray, texts: np.ndarray, captions: Sequence[str], owner: Sequence[int]
-) -> dict[str, float]:
-    """Recall at 1, 5 and 10 from texts to pictures, and (`to_text_...`) from pictures to texts.
+@dataclass(frozen=True)
+class Retrieved:
+    """How many wrong candidates come before the first right one: of each text among pictures, and back.
+
+    Of `candidates` pictures, `right` (R,) answer each text.
+    """
+
+    to_picture: np.ndarray
+    to_text: np.ndarray
+    right: np.ndarray
+    candidates: int
+
+    def measures(self) -> dict[str, float]:
+        """Recall at 1, 5 and 10 from texts to pictures, and (`to_text_...`) from pictures to texts."""
+        found = {f"recall_at_{k}": float((self.to_picture < k).mean()) for k in FIRST}
+        return found | {f"{TO_TEXT}recall_at_{k}": float((self.to_text < k).mean()) for k in FIRST}
+
+    def chance(self) -> np.ndarray:
+        """(R,) the chance that a random picture answers each text: recall at 1 of a random order."""
+        return self.right / self.candidates
+
+
+def retrieved(pictures: np.ndarray, texts: np.ndarray, captions: Sequence[str], owner: Sequence[int]) -> Retrieved:
+    """What texts and pictures find by their vectors.
 
     `pictures` (B, E) and `texts` (R, E) have length 1; caption r belongs to picture `owner[r]`. A text is answered by
     every picture that has an equal caption; a picture by each of its captions, and by captions equal to one of them.
@@ -25,8 +46,8 @@ def retrieval_measures(
     asked = np.unique(own)
     to_picture = _ranks(texts, pictures, lambda row: with_kind[kind[row]])
     to_text = _ranks(pictures[asked], texts, lambda row: np.concatenate([texts_of[k] for k in kinds_of[asked[row]]]))
-    found = {f"recall_at_{k}": float((to_picture < k).mean()) for k in FIRST}
-    return found | {f"{TO_TEXT}recall_at_{k}": float((to_text < k).mean()) for k in FIRST}
+    right = np.array([len(with_kind[one]) for one in kind.tolist()])
+    return Retrieved(to_picture, to_text, right, len(pictures))
 
 
 def _members(groups: np.ndarray, values: np.ndarray) -> dict[int, np.ndarray]:
