@@ -16,6 +16,7 @@ from torch import Tensor
 from weft.batches.source import Source
 from weft.config import Config, field_types
 from weft.errors import DataError, WeftError
+from weft.files.dataset import as_learned, is_column
 from weft.generate.compute import Compute
 from weft.generate.prompts import Prompt
 from weft.inspect.views import View
@@ -31,6 +32,7 @@ from weft.tasks.parts import Parts
 from weft.tasks.race import some_rows_apart
 from weft.tasks.recipe import AnyRecipe
 from weft.tasks.request import D, Draft, E, Embedded, Listen, Loaded, Measured, Prediction, Request, S
+from weft.tasks.settings.limits import with_settings
 from weft.tasks.settings.sized import SizedTraining
 from weft.tasks.table_inputs import ROLES, InputColumn, InputRow
 from weft.tasks.table_inputs import opened as opened_table
@@ -182,7 +184,19 @@ class Task(Exchange, Generic[D, E, S]):
 
     def names_of_columns(self) -> tuple[str, ...]:
         """The settings of a training that name columns of tables, which an evaluation on other tables takes too."""
-        return tuple(name for name in field_types(self.training) if name.endswith(("_column", "_columns")))
+        return tuple(filter(is_column, field_types(self.training)))
+
+    def taken(self, run: Loaded) -> Mapping[str, str]:
+        """The columns of tables that a run learned from, by the settings that name them."""
+        return run.data.taken
+
+    def read_by(self, run: Loaded) -> S:
+        """The settings by which other data is read: columns that a user names now must be there, others need not."""
+        return with_settings(as_learned(run.training(self.training), self.taken(run)), run.named)  # type: ignore[return-value]
+
+    def in_file(self, run: Loaded, path: Path, ways: Ways) -> Iterator[Given] | None:
+        """The inputs in a file of the task's own format; None where each row or line of it is one."""
+        return None
 
     def in_table(self, run: Loaded, path: Path, ways: Ways) -> Iterator[Given] | None:
         """The inputs in a table, one a row; None where the table as a whole is an input, which `opened` takes."""
@@ -243,6 +257,14 @@ class Task(Exchange, Generic[D, E, S]):
 
         Each has a tally with as many rows as that of the run's own measure, in the same order.
         """
+        return iter(())
+
+    def usual_answer(self, data: D, codecs: Codecs) -> str | None:
+        """The answer that is right most often in the data, which a run keeps; None where there is no such answer."""
+        return None
+
+    def kept_baselines(self, run: Loaded, held_out: Any) -> Iterator[Baseline]:
+        """Plain methods that need nothing but what the run keeps (`usual_answer`)."""
         return iter(())
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: Any) -> View:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from helpers.seals import unsealed
 from helpers.stops import stopped_in
+from helpers.tables import write_table
 
 import weft
 from weft.core.adapters import adapters
@@ -465,3 +466,22 @@ def test_a_tagger_reads_letters_and_its_run_keeps_them(tmp_path: Path) -> None:
 def test_a_tagger_of_few_sentences_is_small(tmp_path: Path) -> None:
     run = train(tagged(tmp_path / "tags.txt"), task="tag-text", out=tmp_path / "run", dim=None, depth=None, heads=None)
     assert (run.config["training"]["dim"], run.config["training"]["depth"]) == (128, 2)
+
+
+def test_sentences_that_come_in_words_keep_them(tmp_path: Path):
+    run = train(tagged(tmp_path / "tags.txt"), task="tag-text", out=tmp_path / "run")
+    said = ["Ada", "didn't", "meet", "U.S.A.", "."]
+    lines = "".join(f"{word}\tO\n" for word in said)
+    (tmp_path / "one.conll").write_text(f"# a comment\n{lines}\nBob\tO\nsleeps\tO\n")
+    (tmp_path / "alone.bio").write_text("\n".join(said) + "\n")
+    (tmp_path / "universal.conllu").write_text("".join(f"{i}\t{w}\t_\tX\n" for i, w in enumerate(said, 1)))
+    write_table(tmp_path / "rows.jsonl", ["tokens", "text"], [[said, "no"], [["Bob", "sleeps"], "no"]])
+    write_table(tmp_path / "rows.csv", ["id", "tokens"], [["1", str(said)], ["2", "Bob sleeps"]])
+    for name in ("one.conll", "rows.jsonl", "rows.csv"):
+        assert [one["words"] for one in run.predict(tmp_path / name)] == [said, ["Bob", "sleeps"]], name
+    for name in ("alone.bio", "universal.conllu"):
+        (found,) = run.predict(tmp_path / name)
+        assert found["words"] == said and len(found["tags"]) == len(said)
+    (tmp_path / "bad.csv").write_text("id,tokens\n1,\"['Ada', 3]\"\n")
+    with pytest.raises(DataError, match="list of words"):
+        run.predict(tmp_path / "bad.csv")

@@ -20,6 +20,6 @@ exchange        models of texts from elsewhere and for elsewhere
 language_model  continues a text, or answers in turns: sampling, precision, the form that an answer must have
 fill_mask       fills in blanks; blanks finds candidates and scores hidden tokens
 classify_text   labels texts: a class or a number
-tag_text        tags words, with probabilities
+tag_text        tags words, with probabilities; sentences are inputs that come in words
 grammar         the small grammar of English behind several samples
 """

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import final
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from weft.batches.like_lengths import together
 from weft.batches.source import Source
-from weft.domains.texts.baselines.counts import tag_baselines
+from weft.domains.texts.baselines.counts import one_tag, tag_baselines, usual_tag
 from weft.domains.texts.cards import TAG_TEXT
 from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
@@ -18,8 +19,10 @@ from weft.domains.texts.encoded.whole_texts import TaggedIds, framed, tagged_ids
 from weft.domains.texts.exchange import tag_proof, text_codec, text_files, text_settings, whole_texts, with_text
 from weft.domains.texts.measures import tag_measures, tag_tally
 from weft.domains.texts.reading.schemes import entities
+from weft.domains.texts.reading.tagged import in_columns
 from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.domains.texts.recipe import encoders
+from weft.domains.texts.sentences import TOKENS_OR_TEXT, cut_texts, text_in_row, words_of
 from weft.domains.texts.settings import TagTraining
 from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, looked, text_of
 from weft.domains.texts.views.vectors import LookAtText
@@ -29,12 +32,11 @@ from weft.inspect.views import LookedAnswer, View
 from weft.interop import Imported
 from weft.modalities.encoding import ended
 from weft.modalities.text import TextEmbed
-from weft.modalities.words import words
 from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Tags
 from weft.tasks.adopting import Adopted
-from weft.tasks.asks import Answer, Asks, Given, Gives, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways, texts_of
 from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
@@ -43,6 +45,7 @@ from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
+from weft.tasks.table_inputs import InputColumn, InputRow
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -152,11 +155,20 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     def cells(self, prediction: Prediction) -> Sequence[Prediction]:
         return [{**prediction, **{name: " ".join(prediction[name]) for name in ("words", "tags")}}]
 
+    def in_file(self, run: Loaded, path: Path, ways: Ways) -> Iterator[Given] | None:
+        return cut_texts(path, run.training(TagTraining).word_column) if in_columns(path) else None
+
+    def columns(self, run: Loaded, use: Use) -> tuple[InputColumn, ...]:
+        return (InputColumn(TOKENS_OR_TEXT, "text_column"),)
+
+    def from_row(self, run: Loaded, row: InputRow, ways: Ways) -> Given:
+        return text_in_row(row)
+
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Compute, listen: Listen | None) -> list[Answer]:
         for text in (texts := texts_of(inputs)):
             if not text.strip():
                 raise WeftError(f"expected a text, found {text!r}")
-        sentences = [words(text) for text in texts]
+        sentences = [words_of(text) for text in texts]
         return [
             Answer(i, {"input": texts[i], "words": list(said), "tags": tags, "entities": _entities(said, tags)})
             for i, (said, tags) in enumerate(
@@ -169,7 +181,7 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
         return " ".join(word if tag == "O" else f"{word}/{tag}" for word, tag in pairs)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Tagged]:
-        return read_sentences(sources, run.training(TagTraining), learn=False).sentences
+        return read_sentences(sources, self.read_by(run), learn=False).sentences
 
     def measure(
         self, run: Loaded, held_out: Sequence[Tagged], progress: Progress, seconds: float | None = None
@@ -185,9 +197,16 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     ) -> Iterator[Baseline]:
         return tag_baselines(data.train, held_out, spans=run.codec("tags", TagCodec).spans)
 
+    def usual_answer(self, data: TaggedData, codecs: Codecs) -> str | None:
+        return usual_tag(data.train)
+
+    def kept_baselines(self, run: Loaded, held_out: Sequence[Tagged]) -> Iterator[Baseline]:
+        if (usual := run.data.usual) is not None:
+            yield one_tag(usual, held_out, spans=run.codec("tags", TagCodec).spans)
+
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         def look(text: str) -> View:
-            said = words(text)
+            said = words_of(text)
             return look_at(run, text, how, lambda _: tags_in_words(said, *tagged_surely(run, [said])) if said else None)
 
         return looked(run, inputs, how, look)

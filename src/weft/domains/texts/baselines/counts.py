@@ -45,6 +45,19 @@ def tag_baselines(train: Sequence[Tagged], held_out: Sequence[Tagged], *, spans:
         yield Baseline("suffixes", words, tag_tally(found, truth, spans=spans))
 
 
+def usual_tag(train: Sequence[Tagged]) -> str:
+    """The commonest tag of all words."""
+    return Counter(tag for one in train for tag in one.tags).most_common(1)[0][0]
+
+
+def one_tag(tag: str, held_out: Sequence[Tagged], *, spans: bool) -> Baseline:
+    """Always the same tag."""
+    found = [[tag] * len(one.words) for one in held_out]
+    return Baseline(
+        "majority", "always the commonest tag", tag_tally(found, [one.tags for one in held_out], spans=spans)
+    )
+
+
 def _usual_tags(train: Sequence[Tagged], held_out: Sequence[Tagged]) -> list[list[str]]:
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     every = Counter[str]()

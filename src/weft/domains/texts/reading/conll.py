@@ -28,11 +28,14 @@ OBJECT = 'write {"tokens": ["Ada", "met", …], "tags": ["B-PER", "O", …]} on 
 
 
 @dataclass
-class Columns:
-    """Which columns hold word and tag (from 1; the tag's from the end if below 0), and what was passed over."""
+class ConllColumns:
+    """Which columns hold word and tag (from 1; the tag's from the end if below 0), and what was passed over.
+
+    Without a `tag`, words are read alone, and their tags are blank.
+    """
 
     word: int = 1
-    tag: int = -1
+    tag: int | None = -1
     comments: int = 0
     starts: int = 0
     parts: int = 0  # of words that were written twice, joined and apart
@@ -40,11 +43,12 @@ class Columns:
 
     def pick(self, cells: list[str]) -> tuple[str, str] | None:
         """The word and the tag of a line, if it has those columns and they are filled."""
-        places = [column - 1 if column > 0 else len(cells) + column for column in (self.word, self.tag)]
-        if not all(0 <= place < len(cells) for place in places) or places[0] == places[1]:
+        asked = [column for column in (self.word, self.tag) if column is not None]
+        places = [column - 1 if column > 0 else len(cells) + column for column in asked]
+        if not all(0 <= place < len(cells) for place in places) or len(set(places)) < len(places):
             return None
-        word, tag = (cells[place].strip() for place in places)
-        return (word, tag) if word and tag else None
+        found = [cells[place].strip() for place in places]
+        return (found[0], found[1] if len(found) > 1 else "") if all(found) else None
 
 
 @dataclass
@@ -65,7 +69,7 @@ class _Lines:
 Numbered = Iterable[tuple[int, str]]  # lines with their numbers
 
 
-def read_columns(path: Path, columns: Columns, found: Numbered | None = None) -> Iterator[Tagged | DataError]:
+def read_columns(path: Path, columns: ConllColumns, found: Numbered | None = None) -> Iterator[Tagged | DataError]:
     """The sentences of a file of columns, which tabs part if there is one in the first line, else white space.
 
     `found` are lines of it that are at hand already.
@@ -95,15 +99,15 @@ def read_columns(path: Path, columns: Columns, found: Numbered | None = None) ->
     yield from lines.sentence()
 
 
-def _misfit(path: Path, number: int, cells: list[str], size: int, columns: Columns) -> DataError:
+def _misfit(path: Path, number: int, cells: list[str], size: int, columns: ConllColumns) -> DataError:
     where = f"{shown(path)}, line {number}"
     if len(cells) != size:
         problem = f"{len(cells)} column{'s' * (len(cells) != 1)}, expected {size} as in the first line"
-    elif len(cells) == 1 or max(columns.word, abs(columns.tag)) > len(cells):
+    elif columns.tag is not None and (len(cells) == 1 or max(columns.word, abs(columns.tag)) > len(cells)):
         problem = f"{len(cells)} column{'s' * (len(cells) != 1)}, but the tag is looked for in column {columns.tag}"
         problem = f"a word without a tag: {shown(cells[0][:40])!r}" if len(cells) == 1 else problem
     else:
-        problem = "the word or its tag is blank"
+        problem = "the word is blank" if columns.tag is None else "the word or its tag is blank"
     return DataError(problem, where=where, fix=EXAMPLE)
 
 

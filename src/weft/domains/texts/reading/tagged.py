@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from weft.domains.texts.reading.conll import ENDINGS, EXAMPLE, Columns, read_columns, read_json_lines
+from weft.domains.texts.reading.conll import ENDINGS, EXAMPLE, ConllColumns, read_columns, read_json_lines
 from weft.domains.texts.reading.schemes import Scheme, as_bio, entities, scheme_of, spelled, violations
-from weft.domains.texts.reading.tagged_texts import Tagged, TaggedTexts, fingerprint_of, in_order
+from weft.domains.texts.reading.tagged_texts import CutText, Tagged, TaggedTexts, fingerprint_of, in_order
 from weft.errors import ConfigError, DataError
 from weft.files.bad_rows import Skip, reasons
 from weft.files.decoding import shown
@@ -71,15 +71,28 @@ def read_tagged(
     )
 
 
-def _rows(path: Path, word: int | None, tag: int | None) -> tuple[Iterator[Tagged | DataError], Columns]:
+def in_columns(path: Path) -> bool:
+    """Whether a file has a word in each line, by its ending or by what it holds."""
+    lines = ending(path, (*TAGGED, ".tsv", ".txt"))
+    return lines is not None and (lines in TAGGED or _looks_tagged(Surveyed(path)))
+
+
+def words_in(path: Path, word: int | None = None) -> Iterator[CutText | DataError]:
+    """The sentences of a file of columns, whatever else its lines hold; `word` numbers the column of the words."""
+    first = UNIVERSAL[0] if ending(path, ENDINGS) == ".conllu" else 1
+    rows = read_columns(path, ConllColumns(word or first, None))
+    return (row if isinstance(row, DataError) else CutText.of(row.words) for row in rows)
+
+
+def _rows(path: Path, word: int | None, tag: int | None) -> tuple[Iterator[Tagged | DataError], ConllColumns]:
     """The sentences of a file, and the columns that they are read from."""
     suffix = ending(path, ENDINGS)
     default = UNIVERSAL if suffix == ".conllu" else (1, -1)
-    columns = Columns(word or default[0], tag or default[1])
+    columns = ConllColumns(word or default[0], tag or default[1])
     return read_json_lines(path) if suffix == ".jsonl" else read_columns(path, columns), columns
 
 
-def _passed_over(name: str, columns: Columns) -> list[str]:
+def _passed_over(name: str, columns: ConllColumns) -> list[str]:
     found = {
         "lines of comments": columns.comments,
         "marks of a document's start": columns.starts,
@@ -146,7 +159,7 @@ def _judge_source(source: Surveyed) -> Judgement:
 
 def _looks_tagged(source: Surveyed) -> bool:
     """Whether a file holds words with tags, beyond doubt."""
-    path, suffix, columns = source.path, ending(source.path, ENDINGS), Columns()
+    path, suffix, columns = source.path, ending(source.path, ENDINGS), ConllColumns()
     if source.kind != "file" or (suffix is None and is_table(path)):
         return False
     if suffix in TAGGED:

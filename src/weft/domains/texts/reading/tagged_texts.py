@@ -23,6 +23,19 @@ class Tagged:
     tags: tuple[str, ...]
 
 
+class CutText(str):
+    """A text that came in words, with a space between each two; `words` are those."""
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> "CutText":
+        """The text of some words."""
+        text = cls(" ".join(words))
+        text.words = tuple(words)
+        return text
+
+
 @dataclass(frozen=True)
 class TaggedTexts:
     """What a number of files hold. Tags of entities are BIO here, whatever they were in the files.
