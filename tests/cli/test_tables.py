@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +17,9 @@ from weft.domains.recognising import recognise
 from weft.errors import DataError
 from weft.files.names import files_named
 from weft.files.table_writing import LONGEST_CELL, TableWriter
+from weft.runs.run import Run, open_run
 from weft.runs.start import Asked
+from weft.tasks.planning import record_of
 from weft.training.schedule import Budget
 
 TINY = ["--steps", "4", "--set", "dim=8", "--set", "depth=1", "--set", "heads=1", "--set", "tokenizer=characters",
@@ -132,6 +136,8 @@ def test_an_evaluation_takes_the_columns_of_the_run_or_those_that_are_named(ther
     assert there("evaluate", "run", tmp_path / "u.csv", "--set", "label_column=verdict").code == 0
     (tmp_path / "n.csv").write_text("id,text\n" + "1,the cat\n2,the dog\n" * 6)
     assert "no column 'label'" in there.refused("evaluate", "run", tmp_path / "n.csv")
+    said = there.refused("evaluate", "run", tmp_path / "t.csv", "--set", "label_column=verdict")
+    assert "no column 'verdict'" in said and "'label', 'stars', 'text', 'title'" in said
 
 
 def test_the_name_of_a_file_is_no_text(there: Weft, place: Path) -> None:
@@ -183,6 +189,15 @@ def test_suggested_commands_keep_what_the_user_said(tmp_path: Path) -> None:
     write_table(tmp_path / "t.csv", ["text", "label"], [[f"the text {i}", "ab"[i % 2]] for i in range(20)])
     (use, *_) = check(tmp_path / "t.csv", plan=False, lr="1e-3").uses
     assert use["command"] == f"weft train {tmp_path / 't.csv'} --set lr=1e-3"
+
+
+def test_a_run_whose_data_is_gone_names_a_command_with_its_settings(place: Path, tmp_path: Path) -> None:
+    shutil.copytree(place / "run", tmp_path / "run")
+    config = json.loads((tmp_path / "run/config.json").read_text())
+    config["data"]["sources"], config["training"]["encoding"] = [str(tmp_path / "gone.csv")], "cp1252"
+    with pytest.raises(DataError) as error:
+        Run(replace(open_run(tmp_path / "run"), config=config, data=record_of(config, ""))).evaluate(precision="bf16")
+    assert error.value.fix.endswith("/run NEW/PATH --set encoding=cp1252 --set precision=bf16")
 
 
 def test_what_a_format_cannot_hold_is_counted(tmp_path: Path) -> None:

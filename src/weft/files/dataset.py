@@ -1,14 +1,16 @@
 """Dataset: rows to train on and rows held out, and what people should know of them. Reader: makes one from files."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from weft.config import Config, field_types
 from weft.errors import DataError, WeftError
 from weft.files.decoding import shown
-from weft.files.roles import Role
+from weft.files.roles import LearnedColumn, Role
 from weft.files.survey import NO, Judgement, Survey, Surveyed
 from weft.files.tables import Table
 
@@ -16,6 +18,8 @@ T = TypeVar("T")
 H = TypeVar("H")
 Count = Callable[[int, int], None]  # hears how many of how many files are read
 D = TypeVar("D", bound="Dataset[Any, Any]")
+S = TypeVar("S", bound=Config)
+NUMBERED = re.compile(r"column (\d+)")  # what a column is called that nobody named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +28,7 @@ class Dataset(Generic[T, H]):
 
     `rule` says how held-out rows were chosen: in short up to the first colon or bracket, in full behind it. `described`
     names the data in a sentence; `notes` are lines for people, the first with the amount; `skipped` lists what was left
-    out and why; `amounts` are counts for config.json.
+    out and why; `amounts` are counts for config.json; `taken` are columns of tables by the settings that name them.
     """
 
     train: T
@@ -36,6 +40,7 @@ class Dataset(Generic[T, H]):
     skipped: tuple[tuple[str, str], ...] = ()
     columns: tuple[str, ...] = ()
     amounts: Mapping[str, int] = field(default_factory=dict)
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     def example(self) -> str | None:
         """A held-out input to try a model with, as a user types it; None where it stands in no file of its own."""
@@ -80,6 +85,21 @@ class Reader(ABC, Generic[D]):
     @abstractmethod
     def read(self, sources: Sequence[str], valid: str | None, asked: Any, count: Count | None = None) -> D:
         """The rows in files, split; with no sources, the sample that ships. `asked` are the settings of a training."""
+
+
+def as_learned(asked: S, taken: Mapping[str, str]) -> S:
+    """Settings of a training to read other files by: columns that were `taken`, or else asked for, need not be there.
+
+    A column without a name is "column 2" and is left to the usual choice, unless it was asked for by its number.
+    """
+    known = {name: value for name in field_types(type(asked)) if is_column(name) and (value := getattr(asked, name))}
+    known |= {name: column for name, column in taken.items() if not NUMBERED.fullmatch(column)}
+    return asked.replace(**{name: LearnedColumn(value) for name, value in known.items() if isinstance(value, str)})
+
+
+def is_column(setting: str) -> bool:
+    """Whether a setting of a training names a column of tables."""
+    return setting.endswith(("_column", "_columns"))
 
 
 def no_pictures() -> WeftError:

@@ -7,8 +7,8 @@ that its own file says is not to be used ("fuzzy"). Refuses to know what the val
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -43,6 +43,8 @@ def raising(rows: Iterable[T | DataError]) -> Iterator[T]:
 class Reading(Generic[T]):
     """How a file is read: its rows, the names of the columns that are taken, and what to tell people.
 
+    `taken` are these names by the settings that ask for them, where a setting asks for each.
+
     Texts that run side by side stand in two files; all others in one.
     """
 
@@ -50,6 +52,7 @@ class Reading(Generic[T]):
     rows: Iterable[T | DataError | str]
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 class ReadFile(NamedTuple):

@@ -35,6 +35,13 @@ def header_said(header: bool | None) -> Iterator[None]:
         _header.reset(token)
 
 
+class LearnedColumn(str):
+    """The name of a column that a run learned from: taken where a table has it, else the column is found as usual.
+
+    A plain string is what a user asks for, and a table without it is refused.
+    """
+
+
 @dataclass(frozen=True)
 class Role:
     """What a column is needed for.
@@ -203,11 +210,12 @@ def matching(names: Sequence[str | None], name: str) -> list[int]:
     return exact or [place for place, known in enumerate(names) if wanted is not None and meaning(known) == wanted]
 
 
-def has_column(columns: Sequence[Column], name: str | None) -> bool:
-    """Whether one column, and no other, is meant by a name or a number from 1."""
-    if name is None:
-        return False
-    return len(matching([column.name for column in columns], name)) == 1 or _numbered(columns, name)
+def binding(columns: Sequence[Column], name: str | None) -> str | None:
+    """The name of a column, unless it was only learned from and no column, or more than one, is meant by it."""
+    if name is None or not isinstance(name, LearnedColumn):
+        return name
+    is_there = len(matching([column.name for column in columns], name)) == 1 or _numbered(columns, name)
+    return name if is_there else None
 
 
 def _numbered(columns: Sequence[Column], name: str) -> bool:

@@ -19,7 +19,7 @@ from weft.files.decoding import shown
 from weft.files.finding import ending
 from weft.files.gather import tried
 from weft.files.json_lines import numbered, objects_on, read_string
-from weft.files.roles import Choice, Role, choose, has_column, is_header, may_lack_name, names_columns
+from weft.files.roles import Choice, Role, binding, choose, is_header, may_lack_name, names_columns
 from weft.files.workbooks import PARQUET, WORKBOOK, parquet_rows, workbook_rows
 
 ENDINGS = (".tsv", ".csv", ".jsonl", WORKBOOK, PARQUET)
@@ -79,9 +79,9 @@ class Table:
         columns = tuple(replace(c, name=name) for c, name in zip(self.columns, names, strict=True))
         return replace(self, columns=columns)
 
-    def choose(self, roles: Sequence[Role], asked: Sequence[str | None], *, fix: str, strict: bool = True) -> Choice:
-        """The column of each role. Without `strict`, a name in `asked` that no column has is ignored."""
-        return choose(self.columns, roles, self.wanted(asked, strict), where=self.where(self.line), fix=fix)
+    def choose(self, roles: Sequence[Role], asked: Sequence[str | None], *, fix: str) -> Choice:
+        """The column of each role."""
+        return choose(self.columns, roles, self.wanted(asked), where=self.where(self.line), fix=fix)
 
     def rows(self) -> Iterator[Item]:
         """All rows, once. One with another number of columns is an error, not raised; blank ones are empty."""
@@ -116,9 +116,9 @@ class Table:
         """What is wrong with rows of which none can be read."""
         return (item for item in self.rows() if isinstance(item, DataError))
 
-    def wanted(self, asked: Sequence[str | None], strict: bool) -> list[str | None]:
-        """The columns that are asked for. Without `strict`, a name that no column has is None."""
-        return [name if strict or has_column(self.columns, name) else None for name in asked]
+    def wanted(self, asked: Sequence[str | None]) -> list[str | None]:
+        """The columns that are asked for; one that was only learned from, and is not here, is None."""
+        return [binding(self.columns, name) for name in asked]
 
     def title(self, place: int) -> str:
         """What to call a column in a report: by its name, else by its number."""

@@ -40,7 +40,7 @@ from weft.tasks.parts import check_fit, check_parts
 from weft.tasks.planning import AnyTask, record_of
 from weft.tasks.record import DataRecord
 from weft.tasks.request import Embedded, Loaded
-from weft.tasks.settings.limits import take_baselines, with_settings
+from weft.tasks.settings.limits import as_options, take_baselines, with_settings
 from weft.tasks.using import evaluate
 from weft.training.base_run import WEIGHTS
 from weft.training.folder import RunFolder
@@ -49,6 +49,8 @@ from weft.training.precision import Weights
 from weft.training.progress import Progress
 from weft.training.run import parameters, size_of
 from weft.training.seal import CONFIG, EVALUATION, FileSeal
+
+NOT_SAID = (None, False, ())  # ways of reading files that nobody asked for
 
 
 class Run:
@@ -151,6 +153,7 @@ class Run:
         """
         named = [data] if isinstance(data, str | Path) else list(data or ())
         as_trained = {} if named else read_options(dict(self.config.get("training") or {}))
+        options = as_options({**{name: said for name, said in as_trained.items() if said not in NOT_SAID}, **settings})
         ways = {name: said or as_trained.get(name) for name, said in read_options(settings).items()}
         columns = {name: str(settings.pop(name)) for name in self.task.names_of_columns() if name in settings}
         if columns and not named:
@@ -161,7 +164,7 @@ class Run:
         run, progress = self.task.prepared(self._loaded.reading(columns), how), Progress(quiet=quiet)
         with self.used(**ways):
             trained = self._loaded if baselines else None
-            found, what = evaluate(self.task, run, [str(d) for d in named], progress, trained)
+            found, what = evaluate(self.task, run, [str(d) for d in named], progress, trained, options)
             pictures = found.pictures()
         written = self._illustrate(pictures, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,

@@ -57,7 +57,7 @@ class Asked:
         words = {"model": self.model, "preset": self.preset, "from": self.origin, "valid": self.valid,
                  **{name: getattr(self.budget, name) for name in ("minutes", "steps", "epochs")}}  # fmt: skip
         named = [f"--{name} {shlex.quote(str(value))}" for name, value in words.items() if value is not None]
-        return (*named, *(f"--set {shlex.quote(f'{name}={value}')}" for name, value in self.settings.items()))
+        return (*named, *as_options(self.settings))
 
     def reading(self) -> AbstractContextManager[None]:
         """A block in which files are read as the user says; asked for before the task is known."""

@@ -134,7 +134,8 @@ def _work(task: AnyTask, draft: AnyDraft, before: Work | None = None) -> Work:
     same = before is not None and (model, training) == (before.model, before.training)
     objective = task.objective(encoded, codecs, training)
     source = before.source if same and before else task.source(encoded, codecs, model, training)
-    record = DataRecord.of(draft.data, request.sources, request.valid, encoded.amounts)
+    usual = task.usual_answer(draft.data, codecs)
+    record = DataRecord.of(draft.data, request.sources, request.valid, encoded.amounts, usual)
     sizing = draft.sizing.record()
     return Work(
         model=model,

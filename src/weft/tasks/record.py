@@ -20,13 +20,20 @@ class DataRecord(Config):
     rule: str = ""
     described: str = ""
     columns: tuple[str, ...] = ()
+    taken: Mapping[str, str] = field(default_factory=dict)  # columns of tables, by the settings that name them
     amounts: Mapping[str, float] = field(default_factory=dict)
+    usual: str | None = None  # the answer that is right most often, by which a run is compared once its data is gone
     notes: tuple[str, ...] = ()
     skipped: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(
-        cls, data: Dataset[Any, Any], sources: Sequence[str], valid: str | None, amounts: Mapping[str, float]
+        cls,
+        data: Dataset[Any, Any],
+        sources: Sequence[str],
+        valid: str | None,
+        amounts: Mapping[str, float],
+        usual: str | None = None,
     ) -> Self:
         """The record of data that was just read."""
         return cls(
@@ -34,7 +41,9 @@ class DataRecord(Config):
             rule=data.rule,
             described=data.described,
             columns=data.columns,
+            taken=data.taken,
             amounts={**data.amounts, **amounts},
+            usual=usual,
             notes=data.notes,
             skipped=data.skipped[:MOST_LISTED],
         ).moved(sources)

@@ -41,6 +41,7 @@ class Loaded:
     model: Model
     codecs: Codecs
     data: DataRecord
+    named: Mapping[str, str] = field(default_factory=dict)  # columns of tables that a user names, by their settings
 
     def codec(self, name: str, kind: type[C]) -> C:
         """The codec of one end, which must be of this kind."""
@@ -69,11 +70,8 @@ class Loaded:
         return with_settings(kind(), self.config.get("imported", {}).get(use, {}))
 
     def reading(self, columns: Mapping[str, str]) -> "Loaded":
-        """The run as if it had learned from other columns of tables, by the settings that name them."""
-        if not columns:
-            return self
-        config = {**self.config, "training": {**(self.config.get("training") or {}), **columns}}
-        return replace(self, config=config, data=self.data.replace(columns=()))
+        """The run as it reads tables of which a user names some columns, by their settings."""
+        return replace(self, named=columns)
 
     def computing(self, precision: str) -> "Loaded":
         """The run with its model in a precision of use; what it has learned stays as it is."""

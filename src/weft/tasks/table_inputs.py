@@ -4,7 +4,6 @@ A column is the one that the user names, else the one that the run learned from,
 Refuses to know what an input is: `Task.from_row` makes it.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 from weft.errors import DataError, WeftError
 from weft.files.bounds import OUTSIDE, leads_out
 from weft.files.columns import listed, number
-from weft.files.dataset import Reader
+from weft.files.dataset import NUMBERED, Reader
 from weft.files.decoding import shown
 from weft.files.finding import ending
 from weft.files.known_roles import PICTURE, PICTURE_NAMES, QUESTION, TEXT
@@ -31,7 +30,6 @@ ROLES: Mapping[str, tuple[Role, ...]] = {  # of the columns of a row, by the kin
     "picture and question": (PICTURE, QUESTION),
     "file": (FILE,),
 }
-NUMBERED = re.compile(r"column (\d+)")  # what a column is called that nobody named
 
 
 @dataclass(frozen=True)
@@ -52,9 +50,13 @@ def learned_columns(run: Loaded, *settings: str) -> tuple[str | None, ...]:
 
     A column without a name is "column 2"; None where nobody knows, as of models from elsewhere.
     """
-    asked, found = run.config.get("training") or {}, run.data.columns
-    known = dict(zip(settings, found, strict=False))
-    return tuple(known.get(setting) or asked.get(setting) for setting in settings)
+    asked, taken = run.config.get("training") or {}, run.data.taken or columns_in_order(run, *settings)
+    return tuple(taken.get(setting) or asked.get(setting) for setting in settings)
+
+
+def columns_in_order(run: Loaded, *settings: str) -> dict[str, str]:
+    """The columns that a run of an earlier version learned from: it recorded them in the order of these settings."""
+    return dict(zip(settings, run.data.columns, strict=False))
 
 
 def by_name(column: str | None) -> str | None:

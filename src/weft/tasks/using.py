@@ -31,13 +31,19 @@ class Ending:
 
 
 def evaluate(
-    task: AnyTask, run: Loaded, sources: Sequence[str], progress: Progress, trained: Loaded | None = None
+    task: AnyTask,
+    run: Loaded,
+    sources: Sequence[str],
+    progress: Progress,
+    trained: Loaded | None = None,
+    options: Sequence[str] = (),
 ) -> tuple[Measured, str]:
     """How well a run does on data, by default on its own held-out part; and what was measured on.
 
-    With `trained`, the run as it was trained, plain methods are fitted on its data and measured beside it.
+    With `trained`, the run as it was trained, plain methods are fitted on its data and measured beside it. `options`
+    are the settings in the words of the command line, for the command that measures on other data.
     """
-    own = None if sources else own_data(task, run)
+    own = None if sources else own_data(task, run, options)
     if own is None:
         held, what = task.held_out(run, sources), ", ".join(sources)
     else:
@@ -62,16 +68,17 @@ def beside(
 ) -> Measured:
     """The measures with those of plain methods on the same examples, and which won."""
     found, remarks, most = list(measured.baselines), list[str](), most_rows(seconds)
+    rows_measured = held_out if measured.rows is None else measured.rows
     if data is None:
         gone = "the data that this run was trained on is gone or has changed: no plain method was fitted on it"
         remarks += [] if found else [gone]
+        found += task.kept_baselines(run, rows_measured)
     else:
         rows = len(data.train) if isinstance(data.train, Sized) else 0
         if rows > most:
             data = replace(data, train=spread(data.train, most))
             remarks.append(f"plain methods were fitted on {most:,} of {rows:,} rows, spread evenly")
         with missing_noted(remarks):
-            rows_measured = held_out if measured.rows is None else measured.rows
             for one in task.baselines(run, data, rows_measured, measured):
                 found.append(one)
     helps = advice(
@@ -80,14 +87,14 @@ def beside(
     return replace(measured, more={**measured.more, **compared(measured.tally, found, helps, remarks)})
 
 
-def own_data(task: AnyTask, run: Loaded) -> Any:
-    """The data that a run was trained on, if it is still what it was."""
+def own_data(task: AnyTask, run: Loaded, options: Sequence[str] = ()) -> Any:
+    """The data that a run was trained on, if it is still what it was; a refusal names a command with these options."""
     where = str(run.folder.path)
     if run.imported:
         problem = "this model was not trained here, and nothing was held out"
         raise DataError(problem, where=where, fix="name the data to evaluate on")
     training = training_of(task, run.config, f"{where}/config.json")
-    elsewhere = f"weft evaluate {shlex.quote(where)} NEW/PATH"
+    elsewhere = " ".join(["weft evaluate", shlex.quote(where), "NEW/PATH", *options])
     require_data(run.data.sources, where, elsewhere)
     data = task.card.reader.read(run.data.sources, run.data.valid, training)
     if data.fingerprint != run.config["fingerprint"]:

@@ -14,7 +14,7 @@ from helpers.pictures import encoded, scene, write
 from weft.domains import recognising
 from weft.domains.captions.dataset import AskedPictures, measured_questions
 from weft.domains.captions.reading import captions
-from weft.domains.captions.reading.question_tables import Asked, questions_in
+from weft.domains.captions.reading.question_tables import QuestionColumns, questions_in
 from weft.domains.captions.reading.questions import judge, read_questions
 from weft.domains.pictures.reading.album import Album
 from weft.domains.recognising import recognise
@@ -22,6 +22,7 @@ from weft.errors import DataError
 from weft.files import json_values as json_files
 from weft.files.bounds import outside_allowed
 from weft.files.pictures.regions import Question
+from weft.files.roles import LearnedColumn
 from weft.files.survey import Survey
 
 NAMES = tuple(f"COCO_val2014_{number:012d}.jpg" for number in (9, 25, 30))
@@ -87,11 +88,14 @@ def test_long_answers_are_not_taken_for_captions(photos: Path):
 def test_columns_may_be_asked_for_and_need_not_be_there_when_measured(photos: Path):
     file = table(photos.parent / "q.csv", [(a, "x", b, c, "y") for a, b, c in ROWS], ("im", "no", "ask", "say", "sort"))
     assert "which column holds the answer is not clear" in wrong(file, photos)
-    album = found(file, photos, asked=Asked("im", "ask", "say", "sort"))
+    album = found(file, photos, asked=QuestionColumns("im", "ask", "say", "sort"))
     assert asked(album) == EXPECTED and {q.kind for p in album.pictures for q in p.questions} == {"y"}
     other = table(photos.parent / "other.tsv")
-    assert asked(found(other, photos, asked=Asked("im", "ask", "say", "sort", strict=False))) == EXPECTED
-    assert "no column 'ask'" in wrong(other, photos, asked=Asked(question="ask"))
+    assert (
+        asked(found(other, photos, asked=QuestionColumns(*map(LearnedColumn, ("im", "ask", "say", "sort")))))
+        == EXPECTED
+    )
+    assert "no column 'ask'" in wrong(other, photos, asked=QuestionColumns(question="ask"))
 
 
 def test_several_answers_are_a_list_columns_or_rows(photos: Path):
@@ -172,7 +176,9 @@ def test_pictures_without_an_ending_are_found_by_a_column_that_is_asked_for(phot
     rows = [{"image": Path(name).stem, "question": question, "answer": answer} for name, question, answer in ROWS]
     for name, text in (("q.json", json.dumps(rows)), ("q.jsonl", "".join(json.dumps(row) + "\n" for row in rows))):
         file = write(photos.parent / name, text)
-        assert [len(q) for q in found(file, photos, asked=Asked(picture="image")).questions] == [2, 1, 1], name
+        assert [len(q) for q in found(file, photos, asked=QuestionColumns(picture="image")).questions] == [2, 1, 1], (
+            name
+        )
 
 
 def test_no_more_files_of_a_folder_are_opened_than_it_takes_to_tell(photos: Path, monkeypatch: pytest.MonkeyPatch):

@@ -9,7 +9,6 @@ from typing import final
 from torch import Tensor
 
 from weft.batches.source import Source
-from weft.config import from_json
 from weft.domains.captions.answer_inputs import given_questions, one_question, opened_questions, scene_asked
 from weft.domains.captions.answering import Answering, AnswerWriter, PictureQuestion
 from weft.domains.captions.cards import ANSWER
@@ -208,7 +207,7 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
         return f"{prediction['input']}: {prediction['question']} {prediction['text']}"
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
-        return measured_questions(sources, from_json(run.config["training"], AnswerTraining))
+        return measured_questions(sources, self.read_by(run))
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         return answer_measures(AnswerWriter(run), pictures.frames_for(run, held_out), held_out, progress)

@@ -7,7 +7,7 @@ from typing import Any, final
 
 from weft.domains.captions.reading import captions, questions
 from weft.domains.captions.reading.captions import read_captions
-from weft.domains.captions.reading.question_tables import Asked
+from weft.domains.captions.reading.question_tables import QuestionColumns
 from weft.domains.captions.reading.questions import read_questions
 from weft.domains.captions.sample.album import scenes
 from weft.domains.captions.settings import AnswerTraining, CaptionTraining
@@ -72,15 +72,15 @@ class AskedPictures(Reader[PictureData]):
     def read(
         self, sources: Sequence[str], valid: str | None, asked: AnswerTraining, count: Count | None = None
     ) -> PictureData:
-        how = partial(read_questions, asked=_columns(asked, strict=True), skip=asked.allowed, progress=count)
+        how = partial(read_questions, asked=_columns(asked), skip=asked.allowed, progress=count)
         return divided_pictures(how, sources, valid)
 
 
 def measured_questions(sources: Sequence[str], asked: AnswerTraining) -> Album:
-    """Questions to be measured on; the columns may be named otherwise than those that were learned from."""
-    found = read_questions(sources, asked=_columns(asked, strict=False), skip=asked.allowed)
+    """Questions to be measured on."""
+    found = read_questions(sources, asked=_columns(asked), skip=asked.allowed)
     return found.held_out or found.train
 
 
-def _columns(asked: AnswerTraining, *, strict: bool) -> Asked:
-    return Asked(asked.picture_column, asked.question_column, asked.answer_column, asked.kind_column, strict)
+def _columns(asked: AnswerTraining) -> QuestionColumns:
+    return QuestionColumns(asked.picture_column, asked.question_column, asked.answer_column, asked.kind_column)

@@ -209,7 +209,7 @@ class GraphLabels(ElementLabels[GraphTraining]):
         return given_graphs(words, directed=asked.directed, label=asked.label_column)
 
     def read_labelled(self, run: Loaded, sources: Sequence[str]) -> GraphSet:
-        asked = run.training(GraphTraining)
+        asked = self.read_by(run)
         return graph_files.read_graphs(sources, directed=asked.directed, label=LabelColumn(asked.label_column))
 
 
@@ -246,7 +246,7 @@ class SetLabels(ElementLabels[SetTraining]):
         return given_sets(words, set_column=asked.set_column, label=asked.label_column)
 
     def read_labelled(self, run: Loaded, sources: Sequence[str]) -> GraphSet:
-        asked = run.training(SetTraining)
+        asked = self.read_by(run)
         return set_files.read_set_files(sources, set_column=asked.set_column, label=LabelColumn(asked.label_column))
 
 

@@ -13,7 +13,7 @@ from weft.domains.graphs.reading.sets import SET, VECTORS, set_of
 from weft.domains.graphs.reading.tables import ROLES, role_of
 from weft.errors import DataError
 from weft.files.known_roles import SMILES_NAMES
-from weft.files.roles import has_column, known_as
+from weft.files.roles import known_as
 from weft.files.tables import Table, as_cell, is_table, open_table
 from weft.tasks.asks import Given, Opened, TableRow
 from weft.tasks.table_inputs import FILE, InputColumn, InputRow, InputTable
@@ -57,7 +57,7 @@ def is_set_in_each_row(table: Table, asked: str | None) -> bool:
         return True
     named = VECTOR_SET.by_name(table.names)
     places = [place for place in named if table.columns[place].values[:1] and _is_list(table.columns[place].values[0])]
-    return bool(places) and not (asked and has_column(table.columns, asked) and not places)
+    return bool(places)
 
 
 def set_in(row: InputRow) -> Given:

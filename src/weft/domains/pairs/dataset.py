@@ -59,6 +59,7 @@ class Translations(Reader[PairData]):
         return replace(
             split_off(found.rows, found.fingerprint, given),
             columns=found.columns,
+            taken=dict(zip(("source", "target"), found.columns, strict=True)),
             described=listed([file.path.name for file in found.files]),
             notes=tuple(found.report()),
             skipped=found.skipped,

@@ -25,7 +25,6 @@ from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.exchange import text_files, text_settings
 from weft.files.documents import ENDINGS
 from weft.files.known_roles import SOURCE
-from weft.files.languages import language
 from weft.generate.decode import Decoding
 from weft.inspect.positions import LinePositionsView, line_codes
 from weft.inspect.views import LookedAnswer, NoAttention, View
@@ -42,7 +41,7 @@ from weft.tasks.outgoing import Outgoing
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.request import Listen, Loaded, Measured, Prediction
-from weft.tasks.table_inputs import InputColumn, learned_columns
+from weft.tasks.table_inputs import InputColumn, columns_in_order, learned_columns
 from weft.tasks.task import Task
 from weft.training.progress import Progress
 
@@ -125,6 +124,9 @@ class Translate(Task[PairData, PairIds, PairTraining]):
     def names_of_columns(self) -> tuple[str, ...]:
         return "source", "target"
 
+    def taken(self, run: Loaded) -> Mapping[str, str]:
+        return run.data.taken or columns_in_order(run, "source", "target")
+
     def cells(self, prediction: Prediction) -> Sequence[Prediction]:
         return [{**prediction, "translation": prediction["text"]}]
 
@@ -140,10 +142,8 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         return in_languages(super().prepared(run, how), how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
-        columns = run.data.columns or ("source", "target")  # an imported model knows of none
-        asked = [run.config["training"][side] for side in ("source", "target")]
-        source, target = (said or language(column) for said, column in zip(asked, columns, strict=True))
-        return grouped(read_pairs(sources, source=source, target=target).rows)
+        asked = self.read_by(run)
+        return grouped(read_pairs(sources, source=asked.source, target=asked.target).rows)
 
     def measure(
         self, run: Loaded, held_out: Sequence[Held], progress: Progress, seconds: float | None = None

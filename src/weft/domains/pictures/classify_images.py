@@ -143,7 +143,7 @@ class ClassifyImages(LabelTask[PictureData, SeenPictures, PictureLabelTraining])
         return pictures.picture_vectors(run, inputs, how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
-        return pictures.measured_album(run, sources, labels=True)
+        return pictures.measured_album(sources, self.read_by(run), labels=True)
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
         codec, true, frames = labelling.codec_of(run.codecs), held_out.labels or (), pictures.frames_for(run, held_out)

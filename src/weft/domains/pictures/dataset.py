@@ -187,6 +187,7 @@ def held_apart(
         notes=(described, *notes),
         skipped=tuple(skipped),
         amounts={"pictures": len(train), "held_out": len(held)},
+        taken=found.taken,
     )
 
 

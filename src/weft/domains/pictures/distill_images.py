@@ -144,7 +144,7 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
         _student(run)
-        return pictures.measured_album(run, sources, labels=False)
+        return pictures.measured_album(sources, self.read_by(run), labels=False)
 
     @torch.inference_mode()
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from weft.batches.ahead import Ahead
 from weft.batches.source import Source
-from weft.config import from_json
 from weft.core import Pooled
 from weft.core.heads import picture_vector
 from weft.domains.pictures.codec import PictureCodec
@@ -165,11 +164,10 @@ def _array(given: object) -> Decoded:
     return Decoded(pixels, None, ())
 
 
-def measured_album(run: Loaded, sources: Sequence[str], *, labels: bool) -> Album:
+def measured_album(sources: Sequence[str], asked: PictureTraining, *, labels: bool) -> Album:
     """Pictures that a user names to measure on; of data that holds some out, those."""
-    training = run.config["training"]
-    skip = from_json(training, PictureTraining).allowed
-    found = read_images(sources, labels=labels, skip=skip, label=training.get("label_column"))
+    label = asked.label_column if isinstance(asked, PictureLabelTraining) else None
+    found = read_images(sources, labels=labels, skip=asked.allowed, label=label)
     return found.held_out or found.train
 
 

@@ -226,7 +226,7 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         return pictures.picture_vectors(run, inputs, how)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> Album:
-        return pictures.measured_album(run, sources, labels=False)
+        return pictures.measured_album(sources, self.read_by(run), labels=False)
 
     @torch.inference_mode()
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:

@@ -10,10 +10,10 @@ import numpy as np
 
 from weft.batches.order import key, permuted
 from weft.domains.places.reading import tables
-from weft.domains.places.reading.rows import FoundPlaces, Kind, PlaceRows, read_places
+from weft.domains.places.reading.rows import GLOBE, FoundPlaces, Kind, PlaceRows, read_places
 from weft.domains.places.settings import PlaceTraining
 from weft.errors import DataError, listed
-from weft.files.dataset import Count, Dataset, Reader, held_in
+from weft.files.dataset import Count, Dataset, Reader, as_learned, held_in
 from weft.files.held_out import SHARE, Split, held_digests
 from weft.files.known_roles import PLACED
 from weft.files.labels import in_order
@@ -54,11 +54,11 @@ class PlacesWithValues(Reader[PlaceData]):
         from weft.domains.places.sample import woven_picture
 
         found = read_places(sources, asked) if sources else woven_picture()
-        fingerprint = found.fingerprint
+        fingerprint, taken = found.fingerprint, _taken(found) if sources else {}
         if valid is None:
             train, held, rule = split_places(found)
         else:
-            given = read_places([valid], asked, learn=False)
+            given = read_places([valid], as_learned(asked, taken), learn=False)
             check_alike(found, given, valid)
             train, held, rule = found.rows, given.rows, held_in(valid)
             fingerprint = key(fingerprint, given.fingerprint)
@@ -78,8 +78,16 @@ class PlacesWithValues(Reader[PlaceData]):
             notes=(described, *found.notes),
             skipped=found.skipped,
             columns=found.columns,
+            taken=taken,
             amounts={"train": len(train), "held_out": len(held)},
         )
+
+
+def _taken(found: FoundPlaces) -> dict[str, str]:
+    """The columns of tables by the settings that name them; those of a plane are asked for in any case."""
+    if found.cells is not None or found.axes[: len(GLOBE)] != GLOBE:
+        return {}
+    return {f"{axis}_column": column for axis, column in zip((*found.axes, "value"), found.columns, strict=True)}
 
 
 def check_alike(found: FoundPlaces, given: FoundPlaces, where: str) -> None:

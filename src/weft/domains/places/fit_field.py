@@ -111,7 +111,7 @@ class FitField(LabelTask[PlaceData, EncodedPlaces, PlaceTraining]):
         return fitted.in_a_line(prediction)
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> PlaceRows:
-        return fitted.given_places(run, sources)
+        return fitted.given_places(run, sources, self.read_by(run))
 
     def measure(self, run: Loaded, held_out: PlaceRows, progress: Progress, seconds: float | None = None) -> Measured:
         return fitted.measured(run, held_out, fitted.known_places(self, run), progress)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import torch
 
-from weft.config import from_json
 from weft.domains.places.codec import ColourCodec, PlaceCodec
 from weft.domains.places.dataset import PlaceData
 from weft.domains.places.rasters import Raster, values_at
@@ -19,6 +18,7 @@ from weft.domains.places.reading.rows import PlaceRows, read_places
 from weft.domains.places.reading.tables import Coordinates, place_role, read_coordinates
 from weft.domains.places.settings import PlaceTraining
 from weft.errors import ConfigError, DataError, WeftError
+from weft.files.dataset import as_learned
 from weft.inspect.figures import png_of
 from weft.models.stream import Stream
 from weft.objectives.measures.nearest import asked_within, nearest_classes, nearest_numbers, neighbours, psnr
@@ -170,7 +170,7 @@ def _named(place: Sequence[float]) -> str:
 
 def _in_table(run: Loaded, codec: PlaceCodec, path: Path) -> list[tuple[float, ...]]:
     """The places of a table, which needs no values; a bad row is named."""
-    training = from_json(run.config["training"], PlaceTraining)
+    training = as_learned(run.training(PlaceTraining), run.data.taken)
     return [tuple(row) for row in read_coordinates(path, training, codec.axes).tolist()]
 
 
@@ -223,10 +223,9 @@ def in_a_line(prediction: Prediction) -> str:
 # Measured
 
 
-def given_places(run: Loaded, sources: Sequence[str]) -> PlaceRows:
-    """Places that a user names to measure on."""
+def given_places(run: Loaded, sources: Sequence[str], asked: PlaceTraining) -> PlaceRows:
+    """Places that a user names to measure on, read by these settings."""
     codec, label = run.codec("place", PlaceCodec), run.codec("label", LabelCodec)
-    asked = from_json(run.config["training"], PlaceTraining)
     if not isinstance(label, ColourCodec):
         asked = asked.replace(labels="numbers" if isinstance(label, NumberCodec) else "classes")
     found = read_places(sources, asked, learn=False)

@@ -40,7 +40,7 @@ from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured
-from weft.tasks.table_inputs import InputColumn, by_name, learned_columns
+from weft.tasks.table_inputs import InputColumn, columns_in_order, learned_columns
 from weft.training.progress import Progress
 
 EXCERPT = 200  # characters of a text in an evaluation
@@ -102,6 +102,9 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
     def columns(self, run: Loaded, use: Use) -> tuple[InputColumn, ...]:
         return (InputColumn(TEXT, "text_column", learned_columns(run, "text_column")[0]),)
 
+    def taken(self, run: Loaded) -> Mapping[str, str]:
+        return run.data.taken or columns_in_order(run, "text_column", "label_column")
+
     def predict(
         self, run: Loaded, inputs: Sequence[Given], how: labelling.Labelling, listen: Listen | None
     ) -> list[Answer]:
@@ -123,10 +126,7 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Example]:
         kind = labelling.kind_of(run.codec("label", LabelCodec))
-        text, label = map(by_name, learned_columns(run, "text_column", "label_column"))
-        asked = run.training(LabelTraining)
-        asked = asked.replace(text_column=text or asked.text_column, label_column=label or asked.label_column)
-        return read_texts(sources, asked, kind=kind, learn=False).rows
+        return read_texts(sources, self.read_by(run), kind=kind, learn=False).rows
 
     def measure(
         self, run: Loaded, held_out: Sequence[Example], progress: Progress, seconds: float | None = None

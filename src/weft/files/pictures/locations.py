@@ -130,11 +130,15 @@ class PictureEntry:
 
 @dataclass(frozen=True)
 class Gathered:
-    """What a source has to give: pictures, what is no picture of it, and what should have been one: (name, reason)."""
+    """What a source has to give: pictures, what is no picture of it, and what should have been one: (name, reason).
+
+    `taken` are the columns of a table by the settings that name them.
+    """
 
     entries: list[PictureEntry]
     skipped: list[tuple[str, str]] = field(default_factory=list)
     bad: list[tuple[str, str]] = field(default_factory=list)
+    taken: dict[str, str] = field(default_factory=dict)
 
 
 def too_large(size: int, where: str) -> DataError:

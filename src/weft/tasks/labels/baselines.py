@@ -68,6 +68,12 @@ class LabelTarget:
         commonest = np.bincount(self.known, minlength=self.codec.outputs).argmax()
         return self.scored("majority", "always the commonest class", np.full(len(self.truth), commonest))
 
+    def usual_label(self) -> str:
+        """The commonest class, or the mean, as a label is written."""
+        if not isinstance(self.codec, ClassCodec):
+            return repr(float(self.known.mean()))
+        return self.codec.names[int(np.bincount(self.known).argmax())]
+
     def fitted(self, name: str, words: str, model: Any, train: Any, held_out: Any) -> Baseline:
         """A model of scikit-learn on features of the rows, of those to train on and of those held out."""
         return self.scored(name, words, model.fit(train, self.known).predict(held_out))

@@ -62,6 +62,16 @@ class LabelTask(Task[D, E, S]):
         if target.varied:
             yield from self.learned_baselines(run, target, data.train, held_out)
 
+    def usual_answer(self, data: D, codecs: Codecs) -> str | None:
+        """The commonest class, or the mean."""
+        labels = self.labels(data.train)
+        return LabelTarget(labelling.codec_of(codecs), labels, ()).usual_label() if len(labels) else None
+
+    def kept_baselines(self, run: Loaded, held_out: Any) -> Iterator[Baseline]:
+        """The commonest class or the mean of the training data."""
+        if (usual := run.data.usual) is not None:
+            yield LabelTarget(run.codec("label", LabelCodec), [usual], self.labels(held_out)).usual()
+
     def labels(self, rows: Any) -> Sequence[str]:
         """The label of each row."""
         return [row.label for row in rows]

@@ -1,5 +1,6 @@
 """Limits of settings, and how the user's words become a config; no torch."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any, TypeVar, get_args
 
@@ -37,6 +38,17 @@ def with_settings(config: Settings, settings: Mapping[str, object], *, prefix: s
             where = f"--set {prefix}{name}" if error.where in (name, head) else f"--set {prefix}{name}: {error.where}"
             raise ConfigError(error.problem, where=where, fix=error.fix) from None
     return config
+
+
+def as_options(settings: Mapping[str, object]) -> tuple[str, ...]:
+    """Settings in the words of the command line; truth and lists as they are written there."""
+    return tuple(f"--set {shlex.quote(f'{name}={_written(value)}')}" for name, value in settings.items())
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def take_baselines(settings: dict[str, Any]) -> bool:

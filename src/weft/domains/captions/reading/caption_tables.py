@@ -4,36 +4,34 @@ A column is known by its name or, without a header, by its cells: those that are
 all others hold captions. A row may hold several captions, and several rows may be about one picture.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from weft.domains.captions.reading.question_tables import judge_table as judge_questions
-from weft.domains.captions.reading.rows import Row, named_picture, text_fault, tidy
+from weft.domains.captions.reading.rows import AboutPicture, named_picture, text_fault, tidy
 from weft.errors import DataError
 from weft.files.columns import listed, plain
 from weft.files.decoding import shown
 from weft.files.finding import ending
+from weft.files.gather import Reading
 from weft.files.json_lines import read_string
 from weft.files.known_roles import CAPTION, CAPTION_NAME, CAPTIONED, CLASS_NAMES, PICTURE
 from weft.files.roles import asked_column
 from weft.files.survey import NO, Judgement
-from weft.files.tables import Row as Cells
-from weft.files.tables import Table, open_table
+from weft.files.tables import Row, Table, open_table
 
 WORDS = 3  # of a typical caption, at least, where no name says that it is one
 SAY = "say which columns they are, by name or number: --set picture_column=… --set caption_column=…"
-HEADER = "give it a header line with the names file and caption; in .jsonl, name the fields so"
 Texts = tuple[str, Sequence[str]]  # the name of a picture, and its captions
 OBJECT = 'write {"file": "…", "caption": "…"} on every line; several captions are a list'
 
 
-class Asked(NamedTuple):
-    """The columns asked for by name or number. Without `strict`, a name that no column has is ignored."""
+class CaptionColumns(NamedTuple):
+    """The columns asked for by name or number."""
 
     picture: str | None = None
     caption: str | None = None
-    strict: bool = True
 
 
 def judge_table(table: Table) -> Judgement:
@@ -55,17 +53,17 @@ def judge_table(table: Table) -> Judgement:
     return Judgement("possible", "a table of pictures", ask)
 
 
-def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
+def read_rows(path: Path, asked: CaptionColumns) -> Reading[AboutPicture]:
     """The rows of a .tsv, .csv or .jsonl file, or what is wrong with one."""
-    table = open_table(path, CAPTIONED, asked[:2], objects=OBJECT)
+    table = open_table(path, CAPTIONED, asked, objects=OBJECT)
     picture, captions = _chosen(table, asked) if table.columns else (0, ())
     most = len(table.columns) if table.header or ending(path, (".csv",)) else None
 
-    def read(item: Cells) -> Row:
+    def read(item: Row) -> AboutPicture:
         texts = _fields(table, item, picture, captions) if table.separator is None else cells(item)
         return captioned(f"line {item.line}", *texts, shown(path))
 
-    def cells(item: Cells) -> Texts:
+    def cells(item: Row) -> Texts:
         """The picture and the captions of a row, which may have fewer columns than others; None: all others."""
         found, where = list(item.cells), table.where(item.line)
         if most is not None and len(found) > most:
@@ -77,10 +75,13 @@ def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
         places = [place for place in range(len(found)) if place != picture] if captions is None else captions
         return found[picture], [found[place] for place in places if place < len(found)]
 
-    return table.each(read, even=False)
+    only = {"caption_column": captions[0]} if captions and len(captions) == 1 else {}
+    columns = {"picture_column": picture, **only}
+    taken = {name: table.title(place) for name, place in columns.items() if table.columns}
+    return Reading((path,), table.each(read, even=False), taken=taken)
 
 
-def _fields(table: Table, item: Cells, picture: int, captions: Sequence[int] | None) -> Texts:
+def _fields(table: Table, item: Row, picture: int, captions: Sequence[int] | None) -> Texts:
     """The same of a line of JSON."""
     where = table.where(item.line)
     texts = [
@@ -95,30 +96,29 @@ def _texts(found: Any, key: str, where: str) -> list[str]:
     return [read_string({key: one}, key, where=where, fix=OBJECT) for one in many]
 
 
-def captioned(at: str, picture: str, captions: Sequence[str], name: str) -> Row:
+def captioned(at: str, picture: str, captions: Sequence[str], name: str) -> AboutPicture:
     """A row of a file without white space around its texts, if there are any and none is too long."""
     where = f"{name}, {at}"
     picture = named_picture(picture, where)
     tidied = tidy(captions)
     if (fault := text_fault(tidied, "caption")) is not None:
         raise DataError(fault, where=f"{where}: {shown(picture)}", fix="correct or delete the row")
-    return Row(at, picture, tidied)
+    return AboutPicture(at, picture, tidied)
 
 
-def _chosen(table: Table, asked: Asked) -> tuple[int, tuple[int, ...] | None]:
+def _chosen(table: Table, asked: CaptionColumns) -> tuple[int, tuple[int, ...] | None]:
     """Which column names the picture and which hold its captions: asked for, else by name, else by content.
 
     Without names, all other columns hold captions (None), unless there are numbers among them.
     """
     columns, where = table.columns, table.where(table.line)
-    picture, caption = table.wanted(asked[:2], asked.strict)
-    fix = SAY if asked.strict else HEADER
+    picture, caption = table.wanted(asked)
     if picture is not None:
         place: int | None = asked_column(columns, picture, where)
     else:
         place = next(iter((*PICTURE.by_name(table.names), *PICTURE.by_content(columns))), None)
     if place is None:
-        raise DataError(f"no column names pictures; its columns:{listed(columns)}", where=where, fix=fix)
+        raise DataError(f"no column names pictures; its columns:{listed(columns)}", where=where, fix=SAY)
     if caption is not None:
         return place, (asked_column(columns, caption, where),)
     if not any(table.names):
@@ -127,5 +127,5 @@ def _chosen(table: Table, asked: Asked) -> tuple[int, tuple[int, ...] | None]:
     texts = tuple(other for other in CAPTION.by_name(table.names) if other != place)
     if not texts and len(columns) != 2:
         problem = f"which column holds the captions is not clear; its columns:{listed(columns)}"
-        raise DataError(problem, where=where, fix=fix)
+        raise DataError(problem, where=where, fix=SAY)
     return place, texts or (1 - place,)

@@ -4,12 +4,12 @@ What has no picture or no caption is named and left out, up to a bound; beyond i
 table that none of its rows names are left out too, and listed, but are no fault: a table may be about a part of them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from weft.domains.captions.reading.caption_tables import Asked, judge_table, read_rows
+from weft.domains.captions.reading.caption_tables import CaptionColumns, judge_table, read_rows
 from weft.domains.captions.reading.coco import coco_rows, counted_rows, is_coco, is_counted, is_named_table
-from weft.domains.captions.reading.rows import PictureRows, Row
+from weft.domains.captions.reading.rows import AboutPicture, PictureRows
 from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, judged, sorted_out
 from weft.domains.captions.reading.stems import in_place, is_text, stem_of
 from weft.domains.pictures.reading.album import FoundPictures
@@ -19,6 +19,7 @@ from weft.domains.pictures.reading.trying import names_of, try_all
 from weft.errors import DataError
 from weft.files.bad_rows import Skip
 from weft.files.finding import ending
+from weft.files.gather import Reading
 from weft.files.json_values import ENDINGS as JSON
 from weft.files.json_values import is_json
 from weft.files.pictures.archives import first_names
@@ -41,14 +42,12 @@ def read_captions(
     caption: str | None = None,
     skip: Skip = None,
     progress: Callable[[int, int], None] | None = None,
-    learn: bool = True,
 ) -> FoundPictures:
     """Find pictures and their captions, and decode every picture once.
 
     `sources` are tables, with the folders and archives of their pictures, or folders and archives whose pictures have
     text files beside them. What a table names and does not have beside it is looked for where `further` data has its
-    pictures. `picture` and `caption` name columns of tables; without `learn`, a table may name its columns otherwise
-    than the one that was learned from.
+    pictures. `picture` and `caption` name columns of tables.
     """
     tables, places, skipped = _sorted_out(sources)
     if tables:
@@ -56,7 +55,7 @@ def read_captions(
         shelves = Shelves(places, more, [table.parent for table in others])
         read = PictureRows(shelves)
         for table in tables:
-            read.add(table, rows_in(table, Asked(picture, caption, strict=learn)))
+            read.add(rows_in(table, CaptionColumns(picture, caption)))
         found = read.gathered(skip, names_of(sources))
         found.skipped.extend(skipped)
     else:
@@ -78,11 +77,11 @@ def _tables_without_stems(folder: Path) -> Files:
     return Files([], []) if has_stems(folder) else _tables_in(folder)
 
 
-def rows_in(path: Path, asked: Asked) -> Iterator[Row | DataError]:
+def rows_in(path: Path, asked: CaptionColumns) -> Reading[AboutPicture]:
     """The rows of a file of captions, or what is wrong with one."""
     if is_json(path) and not is_list(path):
-        return coco_rows(path)
-    return counted_rows(path) if is_counted(path) else read_rows(path, asked)
+        return Reading((path,), coco_rows(path))
+    return Reading((path,), counted_rows(path)) if is_counted(path) else read_rows(path, asked)
 
 
 # Recognition

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.domains.captions.reading.caption_tables import captioned, judge_table
-from weft.domains.captions.reading.rows import Row
+from weft.domains.captions.reading.rows import AboutPicture
 from weft.errors import DataError
 from weft.files.decoding import shown
 from weft.files.finding import ending
@@ -54,7 +54,7 @@ def is_named_table(path: Path) -> bool:
         return False
 
 
-def coco_rows(path: Path) -> Iterator[Row | DataError]:
+def coco_rows(path: Path) -> Iterator[AboutPicture | DataError]:
     """The captions of a file in COCO's form, in their order, or what is wrong with one."""
     data, names = read_json(path), dict[int | str, str]()
 
@@ -65,7 +65,7 @@ def coco_rows(path: Path) -> Iterator[Row | DataError]:
             problem = f"a second picture with the id {number}: {shown(name)}, after {shown(names[number])}"
             raise DataError(problem, where=where, fix="give each picture a different id")
 
-    def caption(found: tuple[str, dict[str, Any]]) -> Row:
+    def caption(found: tuple[str, dict[str, Any]]) -> AboutPicture:
         where, one = f"{shown(path)}, {found[0]}", found[1]
         text, number = read_string(one, "caption", where=where, fix=FORM), key_of(one, "image_id", where, FORM)
         if number not in names:
@@ -77,10 +77,10 @@ def coco_rows(path: Path) -> Iterator[Row | DataError]:
     yield from tried(objects_in(data, "annotations", path, FORM), caption)
 
 
-def counted_rows(path: Path) -> Iterator[Row | DataError]:
+def counted_rows(path: Path) -> Iterator[AboutPicture | DataError]:
     """The captions of lines as in Flickr8k.token.txt, or what is wrong with one."""
 
-    def read(found: tuple[int, str]) -> Row:
+    def read(found: tuple[int, str]) -> AboutPicture:
         at, (name, tab, caption) = f"line {found[0]}", found[1].partition("\t")
         if not tab:
             raise DataError("no tab in it", where=f"{shown(path)}, {at}", fix=LINE)

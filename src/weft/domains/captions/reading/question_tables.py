@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from weft.domains.captions.reading.rows import Row, named_picture, text_fault, tidy
+from weft.domains.captions.reading.rows import AboutPicture, named_picture, text_fault, tidy
 from weft.domains.pictures.reading.lookup import Shelves, picture_beside
 from weft.errors import DataError
 from weft.files.columns import listed, plain
 from weft.files.decoding import shown
-from weft.files.gather import raising
+from weft.files.gather import Reading, raising
 from weft.files.json_lines import kind as kind_of_value
 from weft.files.json_lines import read_string
 from weft.files.json_values import begins_a_list, first_table, has_keys, is_json, object_table
@@ -33,8 +33,7 @@ from weft.files.known_roles import (  # fmt: skip
 from weft.files.pictures.regions import Question
 from weft.files.roles import Role, asked_column
 from weft.files.survey import NO, Judgement
-from weft.files.tables import Row as Cells
-from weft.files.tables import Table, as_cell, open_table
+from weft.files.tables import Row, Table, as_cell, open_table
 
 COLUMNS = "--set picture_column=… --set question_column=… --set answer_column=…"
 SAY = f"say which columns they are, by name or number: {COLUMNS}"
@@ -44,18 +43,17 @@ MEND = "correct or delete the row"
 INSIDE = "questions"  # the key of a list of questions that have their answers in them, as CLEVR's have
 
 
-class Asked(NamedTuple):
-    """The columns asked for by name or number. Without `strict`, a name that no column has is ignored."""
+class QuestionColumns(NamedTuple):
+    """The columns asked for by name or number."""
 
     picture: str | None = None
     question: str | None = None
     answer: str | None = None
     kind: str | None = None
-    strict: bool = True
 
 
 @dataclass(frozen=True)
-class Columns:
+class ChosenColumns:
     """Which column is which; None and nothing where there is none."""
 
     picture: int | None
@@ -77,7 +75,7 @@ def judge_table(table: Table) -> Judgement:
     Sure where columns are named question and answer. Where the question is known only by its marks, or by a name like
     prompt that other tables have too, a class or a caption beside it says more of what the table is for.
     """
-    found = _columns(table, Asked())
+    found = _columns(table, QuestionColumns())
     pictures = PICTURE.by_content(table.columns)
     if found.question is None or found.picture is None or found.picture not in pictures:
         return NO
@@ -95,7 +93,7 @@ def judge_table(table: Table) -> Judgement:
     return _perhaps(table, found.picture, found.question, found.answers[0])
 
 
-def _prompts(table: Table, found: Columns) -> bool:
+def _prompts(table: Table, found: ChosenColumns) -> bool:
     """Whether the column of questions is known by its name."""
     return found.question in QUESTION.by_name(table.names)
 
@@ -107,20 +105,23 @@ def _perhaps(table: Table, *places: int) -> Judgement:
     return Judgement("possible", "a table of pictures, and perhaps questions", ask)
 
 
-def read_rows(path: Path, asked: Asked) -> Iterator[Row | DataError]:
+def read_rows(path: Path, asked: QuestionColumns) -> Reading[AboutPicture]:
     """The rows of a table, or what is wrong with one."""
     table = opened(path, asked)
     if not table.columns:
-        return table.faults()
+        return Reading((path,), table.faults())
     columns = _needed(table, asked)
-    return table.each(lambda item: _row(table, item, columns))
+    places = {"picture": columns.picture, "question": columns.question, "kind": columns.kind}
+    places["answer"] = columns.answers[0] if len(columns.answers) == 1 else None
+    taken = {f"{role}_column": table.title(place) for role, place in places.items() if place is not None}
+    return Reading((path,), table.each(lambda item: _row(table, item, columns)), taken=taken)
 
 
-def opened(path: Path, asked: Asked = Asked()) -> Table:
+def opened(path: Path, asked: QuestionColumns = QuestionColumns()) -> Table:
     """A .tsv, .csv, .jsonl or .json file as a table."""
     if is_json(path):
         return object_table(path, _list_key(path), OBJECT)
-    return open_table(path, ASKED, asked[:4], objects=OBJECT)
+    return open_table(path, ASKED, asked, objects=OBJECT)
 
 
 def first_rows(path: Path) -> Table:
@@ -139,7 +140,7 @@ def questions_in(path: Path, question: str | None = None) -> Iterator[tuple[str,
     Pictures are where training looks for them: in the table's folder, else in those that stand in it.
     """
     table, shelves = opened(path), Shelves((), what="question")
-    columns = _columns(table, Asked())
+    columns = _columns(table, QuestionColumns())
     if columns.picture is None or (columns.question is None and question is None):
         missing = "names pictures" if columns.picture is None else "holds questions"
         problem = f"no column {missing}; its columns:{listed(table.columns)}"
@@ -152,9 +153,9 @@ def questions_in(path: Path, question: str | None = None) -> Iterator[tuple[str,
         yield str(picture_beside(name, path, where, shelves)), asked[0]
 
 
-def _columns(table: Table, asked: Asked) -> Columns:
+def _columns(table: Table, asked: QuestionColumns) -> ChosenColumns:
     """Which column is which: asked for, else by name, else by what it holds."""
-    wanted = table.wanted(asked[:4], asked.strict)
+    wanted = table.wanted(asked)
     taken: set[int] = set()
 
     def first(role: Role, name: str | None) -> int | None:
@@ -168,23 +169,24 @@ def _columns(table: Table, asked: Asked) -> Columns:
 
     picture, question, kind = first(PICTURE, wanted[0]), first(QUESTION, wanted[1]), first(KIND, wanted[3])
     if wanted[2] is not None:
-        return Columns(picture, question, (asked_column(table.columns, wanted[2], table.where(table.line)),), kind)
+        answer = asked_column(table.columns, wanted[2], table.where(table.line))
+        return ChosenColumns(picture, question, (answer,), kind)
     answers = tuple(place for place in ANSWER.by_name(table.names) if place not in taken)
     others = [column.place for column in table.columns if column.place not in taken and column.values]
-    return Columns(picture, question, answers or tuple(others if len(others) == 1 else ()), kind)
+    return ChosenColumns(picture, question, answers or tuple(others if len(others) == 1 else ()), kind)
 
 
-def _needed(table: Table, asked: Asked) -> Columns:
+def _needed(table: Table, asked: QuestionColumns) -> ChosenColumns:
     columns = _columns(table, asked)
     missing = {"picture": columns.picture is None, "question": columns.question is None, "answer": not columns.answers}
     for role, is_so in missing.items():
         if is_so:
             problem = f"which column holds the {role} is not clear; its columns:{listed(table.columns)}"
-            raise DataError(problem, where=table.where(table.line), fix=SAY if asked.strict else HEADER)
+            raise DataError(problem, where=table.where(table.line), fix=SAY)
     return columns
 
 
-def _row(table: Table, item: Cells, columns: Columns) -> Row:
+def _row(table: Table, item: Row, columns: ChosenColumns) -> AboutPicture:
     assert columns.picture is not None and columns.question is not None
     where, at = table.where(item.line), f"{table.unit} {item.line}"
     picture = named_picture(table.text(item, columns.picture), where)
@@ -192,7 +194,7 @@ def _row(table: Table, item: Cells, columns: Columns) -> Row:
     texts = [text for place in columns.answers for text in _texts(table.value(item, place), where)]
     answers = _one(tidy(texts), "answer", f"{where}: {shown(picture)}")
     kind = None if columns.kind is None else as_cell(table.value(item, columns.kind)).strip() or None
-    return Row(at, picture, question=Question(question, answers, kind))
+    return AboutPicture(at, picture, question=Question(question, answers, kind))
 
 
 def _texts(found: Any, where: str) -> list[str]:

@@ -6,7 +6,13 @@ What has no picture, no question or no answer is named and left out, up to a bou
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from weft.domains.captions.reading.question_tables import Asked, first_rows, is_question_list, judge_table, read_rows
+from weft.domains.captions.reading.question_tables import (
+    QuestionColumns,
+    first_rows,
+    is_question_list,
+    judge_table,
+    read_rows,
+)
 from weft.domains.captions.reading.rows import PictureRows
 from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, judged, sorted_out
 from weft.domains.captions.reading.vqa import Answers, is_answers, is_questions, question_rows
@@ -15,6 +21,7 @@ from weft.domains.pictures.reading.lookup import Shelves
 from weft.domains.pictures.reading.trying import names_of, try_all
 from weft.errors import DataError, listed
 from weft.files.bad_rows import Skip
+from weft.files.gather import Reading
 from weft.files.json_values import ENDINGS as JSON
 from weft.files.json_values import is_json
 from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
@@ -32,7 +39,7 @@ def read_questions(
     sources: Sequence[str | Path],
     *,
     further: Sequence[str | Path] = (),
-    asked: Asked = Asked(),
+    asked: QuestionColumns = QuestionColumns(),
     skip: Skip = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> FoundPictures:
@@ -49,13 +56,13 @@ def read_questions(
         raise DataError("answers without the file of their questions", where=names_of(sources), fix=FORMS)
     for file in files:
         if is_questions(file):
-            read.add(file, question_rows(file, answers))
+            read.add(Reading((file,), question_rows(file, answers)))
         elif is_answers(file):
             continue
         else:
-            read.add(file, read_rows(file, asked))
+            read.add(read_rows(file, asked))
     for file in files[:1]:
-        read.add(file, answers.left())
+        read.add(Reading((file,), answers.left()))
     gathered = read.gathered(skip, names_of(sources))
     gathered.skipped.extend(skipped)
     return try_all(gathered, labels=False, where=names_of(sources), skip=skip, progress=progress)

@@ -5,13 +5,13 @@ pictures by name; refuses to know which files say something about them.
 """
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from weft.domains.pictures.reading.lookup import Shelves
 from weft.errors import DataError
 from weft.files.bad_rows import Reasons, Skip, check_bad
 from weft.files.decoding import shown
+from weft.files.gather import Reading
 from weft.files.known_roles import picture_name
 from weft.files.pictures.locations import Gathered, PictureEntry, PictureLocation
 from weft.files.pictures.regions import Question
@@ -19,7 +19,7 @@ from weft.files.pictures.regions import Question
 LONGEST = 10_000  # characters of a text about a picture
 
 
-class Row(NamedTuple):
+class AboutPicture(NamedTuple):
     """A picture by its name or number, with what is said or asked about it, and where in the file this stands."""
 
     at: str
@@ -37,11 +37,15 @@ class PictureRows:
         self.places: dict[str, tuple[str, PictureLocation]] = {}
         self.captions: dict[str, dict[str, None]] = {}
         self.questions: dict[str, dict[tuple[str, str | None], list[str]]] = {}
+        self.taken: dict[str, str] = {}
         self.missing: dict[str | int, tuple[str, str]] = {}
 
-    def add(self, file: Path, rows: Iterable[Row | DataError]) -> None:
+    def add(self, reading: Reading[AboutPicture]) -> None:
         """The rows of one more file, or what is wrong with them."""
-        for row in rows:
+        (file,) = reading.files
+        self.taken = self.taken or dict(reading.taken)
+        for row in reading.rows:
+            assert not isinstance(row, str)
             self.rows += 1
             if isinstance(row, DataError):
                 self.bad.append((row.where, _reason(row)))
@@ -65,7 +69,7 @@ class PictureRows:
             PictureEntry(name, place, captions=tuple(self.captions[key]), questions=self._questions(key))
             for key, (name, place) in self.places.items()
         ]
-        return Gathered(entries, [*self.bad, *self.shelves.unnamed()], list(self.missing.values()))
+        return Gathered(entries, [*self.bad, *self.shelves.unnamed()], list(self.missing.values()), self.taken)
 
     def _questions(self, place: str) -> tuple[Question, ...]:
         """What is asked about a picture; a question that several rows ask has the answers of all."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.domains.captions.reading.coco import key_of
-from weft.domains.captions.reading.rows import Row, text_fault, tidy
+from weft.domains.captions.reading.rows import AboutPicture, text_fault, tidy
 from weft.errors import DataError
 from weft.files.decoding import shown
 from weft.files.gather import tried
@@ -96,11 +96,11 @@ class Answers:
                 yield DataError(f"answers to the question {number}, which is in no file", where=found.where, fix=fix)
 
 
-def question_rows(path: Path, answers: Answers) -> Iterator[Row | DataError]:
+def question_rows(path: Path, answers: Answers) -> Iterator[AboutPicture | DataError]:
     """The questions of a file with their answers, or what is wrong with one."""
     seen: dict[Key, str] = {}
 
-    def read(one: tuple[str, dict[str, Any]]) -> Row | None:
+    def read(one: tuple[str, dict[str, Any]]) -> AboutPicture | None:
         (at, found), where = one, f"{shown(path)}, {one[0]}"
         number, image = (key_of(found, name, where, QUESTION_FORM) for name in ("question_id", "image_id"))
         if seen.setdefault(number, at) != at:
@@ -112,7 +112,7 @@ def question_rows(path: Path, answers: Answers) -> Iterator[Row | DataError]:
         text = tidy([read_string(found, "question", where=where, fix=QUESTION_FORM)])
         if (fault := text_fault(text, "question")) is not None:
             raise DataError(fault, where=where, fix="correct or delete it")
-        return Row(at, image, question=Question(text[0], answered.answers, answered.kind))
+        return AboutPicture(at, image, question=Question(text[0], answered.answers, answered.kind))
 
     return tried(objects_in(read_json(path), "questions", path, QUESTION_FORM), read)
 

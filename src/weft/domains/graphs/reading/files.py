@@ -16,7 +16,7 @@ from weft.domains.graphs.reading.exchange import ENDINGS as EXCHANGE
 from weft.domains.graphs.reading.exchange import is_node_link, read_exchange
 from weft.domains.graphs.reading.graph_set import GraphSet, check_nodes
 from weft.domains.graphs.reading.molecules import is_molecules, judge_molecules, read_molecules
-from weft.domains.graphs.reading.properties import ANY_LABEL, LabelColumn, Properties
+from weft.domains.graphs.reading.properties import ANY_LABEL, LabelColumn, Properties, taken_label
 from weft.domains.graphs.reading.tables import read_tables, role_of
 from weft.domains.graphs.reading.tu import is_tu_text, read_tu_folder, read_tu_text, tu_stem
 from weft.errors import DataError
@@ -78,6 +78,7 @@ def joined(sets: Sequence[GraphSet], files: tuple[str, ...], where: str) -> Grap
         kinds=first.kinds,
         notes=tuple(note for one in sets for note in one.notes),
         files=files,
+        taken=next((one.taken for one in sets if one.taken), {}),
     )
 
 
@@ -95,7 +96,8 @@ def _aligned(found: Sequence[tuple[Graph, Properties]]) -> GraphSet:
     lost = {n for _, known in found for n in (*known.features, *known.kinds)} - {*features, *kinds}
     lost |= {n for _, known in found for n in known.ignored}
     notes = (f"properties of nodes left out: {', '.join(sorted(lost))}",) if lost else ()
-    return GraphSet(graphs=graphs, features=features, kinds=kinds, notes=notes)
+    taken = taken_label(next((known.label for _, known in found if known.label), None))
+    return GraphSet(graphs=graphs, features=features, kinds=kinds, notes=notes, taken=taken)
 
 
 def _picked(values: np.ndarray | None, names: Sequence[str], wanted: Sequence[str]) -> np.ndarray | None:

@@ -1,8 +1,8 @@
 """GraphSet: the graphs of some files, and what people should know of them."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from weft.errors import DataError
 from weft.machine import memory
@@ -14,7 +14,10 @@ SMALLER = "cut it into several graphs, such as the neighbourhoods of its labelle
 
 @dataclass(frozen=True, kw_only=True)
 class GraphSet:
-    """The graphs of some files. `features` and `kinds` name the columns of both; notes are lines for people."""
+    """The graphs of some files. `features` and `kinds` name the columns of both; notes are lines for people.
+
+    `taken` are columns of tables by the settings that name them.
+    """
 
     graphs: Sequence[Graph]
     features: tuple[str, ...] = ()
@@ -22,6 +25,7 @@ class GraphSet:
     notes: tuple[str, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     files: tuple[str, ...] = ()
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_graph_labels(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.domains.graphs.reading.atoms import SURROUNDINGS, surroundings
 from weft.domains.graphs.reading.graph_set import GraphSet
-from weft.domains.graphs.reading.properties import LabelColumn, label_column
+from weft.domains.graphs.reading.properties import LabelColumn, label_column, missing_learned, taken_label
 from weft.domains.graphs.reading.smiles import ImpossibleMolecule, Molecule, parsed
 from weft.domains.graphs.reading.tables import ROLES, read_rows
 from weft.errors import DataError
@@ -89,7 +89,7 @@ def read_molecules(path: Path, label: LabelColumn) -> GraphSet:
     rows, table = read_rows(path, ALSO), open_table(path, ALSO)
     name = smiles_column(table) or ""
     others = {other: cells for other, cells in rows.columns.items() if other != name}
-    usual = _label(table.columns, name) if label.name is None else None
+    usual = _label(table.columns, name) if label.name is None or missing_learned(others, label) else None
     chosen = usual or label_column(others, label, shown(path))
     if chosen is None and label.needed:
         listed = ", ".join(map(shown, others)) or "none"
@@ -104,7 +104,7 @@ def read_molecules(path: Path, label: LabelColumn) -> GraphSet:
             bad.take_file(error)
     first = "; ".join(f"{error.where}: {error.problem}" for error in bad.lost[:PLACES])
     notes = (f"molecules left out: {len(bad.lost):,} of {len(rows.lines):,} ({first})",) if bad.lost else ()
-    return GraphSet(graphs=graphs, kinds=PROPERTIES, notes=notes)
+    return GraphSet(graphs=graphs, kinds=PROPERTIES, notes=notes, taken=taken_label(chosen))
 
 
 def molecule(text: str, where: str, label: str = "") -> Graph:

@@ -8,7 +8,9 @@ import numpy as np
 from weft.domains.graphs.reading.cleaning import Where
 from weft.errors import DataError, nearest
 from weft.files.columns import ABSENT, first_named, number, plain
+from weft.files.decoding import shown
 from weft.files.known_roles import LABEL_NAMES
+from weft.files.roles import LearnedColumn
 
 PART_NAMES = ("split", "part", "fold", "subset")
 PARTS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "dev": "val",
@@ -33,7 +35,10 @@ ANY_LABEL = LabelColumn()
 
 @dataclass(frozen=True)
 class Properties:
-    """The properties of some nodes: numbers, words, and for each node its label ("" where none is known) and part."""
+    """The properties of some nodes: numbers, words, and for each node its label ("" where none is known) and part.
+
+    `label` is the name of that property.
+    """
 
     features: tuple[str, ...]
     values: np.ndarray | None
@@ -42,6 +47,7 @@ class Properties:
     labels: tuple[str, ...]
     parts: Mapping[str, np.ndarray]
     ignored: tuple[str, ...] = ()
+    label: str | None = None
 
 
 def sorted_properties(
@@ -73,19 +79,31 @@ def sorted_properties(
         tuple("" if text.casefold() in ABSENT else text for text in labels),
         _parts(columns[part] if part is not None else (), where),
         tuple(ignored),
+        chosen,
     )
 
 
 def label_column(columns: Mapping[str, Sequence[str]], asked: LabelColumn, file: str) -> str | None:
     """The column of the labels: the one asked for, or else one with a usual name; None where there is none."""
-    if asked.name is not None:
-        if asked.name in columns:
-            return asked.name
+    if asked.name in columns:
+        return asked.name
+    if asked.name is not None and not missing_learned(columns, asked):
         if not asked.needed:
             return None
-        problem = f"there is no column {asked.name!r} of labels"
+        known = ", ".join(repr(shown(name)) for name in columns) or "none"
+        problem = f"there is no column {asked.name!r} of labels; its columns: {known}"
         raise DataError(problem, where=file or "--set label_column", fix=nearest(asked.name, columns))
     return first_named(columns, (*LABEL_NAMES, "y"))
+
+
+def missing_learned(columns: Mapping[str, Sequence[str]], asked: LabelColumn) -> bool:
+    """Whether the column is one that a run learned from and that is not among these."""
+    return isinstance(asked.name, LearnedColumn) and asked.name not in columns
+
+
+def taken_label(name: str | None) -> dict[str, str]:
+    """The column of the labels by the setting that names it."""
+    return {} if name is None else {"label_column": name}
 
 
 def _filled(name: str, cells: Sequence[str], values: Sequence[float | None], where: Where) -> list[float]:

@@ -16,7 +16,7 @@ import numpy as np
 from weft.domains.graphs.reading.arrays import FEATURES, LABELS, read_arrays
 from weft.domains.graphs.reading.cleaning import Tally, Where, check_features
 from weft.domains.graphs.reading.graph_set import GraphSet
-from weft.domains.graphs.reading.properties import LabelColumn, label_column, sorted_properties
+from weft.domains.graphs.reading.properties import LabelColumn, label_column, sorted_properties, taken_label
 from weft.domains.graphs.reading.tables import ROLES, read_rows
 from weft.errors import DataError
 from weft.files.arrays import array, headers
@@ -25,7 +25,7 @@ from weft.files.decoding import shown
 from weft.files.finding import ending
 from weft.files.gather import raising
 from weft.files.json_lines import numbered, objects_on, read_object
-from weft.files.roles import known_as
+from weft.files.roles import LearnedColumn, known_as
 from weft.files.tables import as_cell
 from weft.modalities.graph import Graph
 
@@ -128,7 +128,9 @@ def _by_number(asked: str | None, columns: Collection[str]) -> str | None:
 def _table(path: Path, set_column: str | None, label: LabelColumn) -> GraphSet:
     rows = read_rows(path, [*ROLES, known_as("set", SET)])
     label = dataclasses.replace(label, name=_by_number(label.name, rows.columns))
-    name = _by_number(set_column, rows.columns) or next((name for name in rows.columns if plain(name) in SET), None)
+    name = _by_number(set_column, rows.columns)
+    if name is None or (isinstance(name, LearnedColumn) and name not in rows.columns):
+        name = next((name for name in rows.columns if plain(name) in SET), None)
     if name is None or name not in rows.columns:
         listed = ", ".join(rows.columns)
         raise DataError(f"no column that names the set; its columns: {listed}", where=shown(path),
@@ -152,4 +154,5 @@ def _table(path: Path, set_column: str | None, label: LabelColumn) -> GraphSet:
                 label=labels[0],
             )
         )
-    return GraphSet(graphs=sets, features=known.features, kinds=known.kinds)
+    taken = {"set_column": name, **taken_label(known.label)}
+    return GraphSet(graphs=sets, features=known.features, kinds=known.kinds, taken=taken)

@@ -13,7 +13,7 @@ import numpy as np
 
 from weft.domains.graphs.reading.cleaning import Tally, Where, clean_edges
 from weft.domains.graphs.reading.graph_set import GraphSet
-from weft.domains.graphs.reading.properties import ANY_LABEL, LabelColumn, label_column, sorted_properties
+from weft.domains.graphs.reading.properties import ANY_LABEL, LabelColumn, label_column, sorted_properties, taken_label
 from weft.errors import DataError
 from weft.files.columns import first_named, number, plain
 from weft.files.decoding import shown
@@ -44,7 +44,7 @@ def role_of(table: Table) -> str | None:
 
 
 @dataclass(frozen=True)
-class TableRows:
+class WholeTable:
     """A table read whole: the line of each row, and its cells by column."""
 
     path: Path
@@ -65,17 +65,17 @@ class TableRows:
         return None if name is None else self.columns[name]
 
 
-def read_rows(path: Path, roles: Sequence[Role] | None = None) -> TableRows:
+def read_rows(path: Path, roles: Sequence[Role] | None = None) -> WholeTable:
     """A table read whole."""
     table = open_table(path, ROLES if roles is None else roles)
     rows = [(row.line, table.record(row)) for row in raising(table.rows()) if row.cells]
     names = [name or f"column {place + 1}" for place, name in enumerate(table.names)]
-    return TableRows(path, [line for line, _ in rows], {name: [cells[name] for _, cells in rows] for name in names})
+    return WholeTable(path, [line for line, _ in rows], {name: [cells[name] for _, cells in rows] for name in names})
 
 
 def read_tables(paths: Sequence[Path], tally: Tally, *, directed: bool | None, label: LabelColumn) -> GraphSet:
     """The graphs of some tables: exactly one of edges, and one of nodes unless nodes have no properties."""
-    by_role: dict[str, TableRows] = {}
+    by_role: dict[str, WholeTable] = {}
     for path in paths:
         role = role_of(open_table(path, ROLES))
         if role is None or role in by_role:
@@ -88,11 +88,13 @@ def read_tables(paths: Sequence[Path], tally: Tally, *, directed: bool | None, l
     ids = _ids(edges, nodes)
     places = {name: place for place, name in enumerate(ids)}
     columns = {} if nodes is None else {n: c for n, c in nodes.columns.items() if plain(n) not in (*ID, *GRAPH)}
-    known = sorted_properties(columns, nodes.where if nodes else edges.where, label=label, file=shown(paths[0]))
+    of_graphs = label.name in (by_role["graphs"].columns if "graphs" in by_role else ())
+    of_nodes = ANY_LABEL if of_graphs else label
+    known = sorted_properties(columns, nodes.where if nodes else edges.where, label=of_nodes, file=shown(paths[0]))
     owners = _owners(nodes, len(ids))
     pairs = _pairs(edges, places, nodes)
     weights, types = _weights(edges), edges.column(TYPE)
-    labels = _graph_labels(by_role.get("graphs"), label)
+    graph_label, labels = _graph_labels(by_role.get("graphs"), label if of_graphs else ANY_LABEL, needed=label.needed)
     graphs = []
     for name, mine in owners:
         inside = np.full(len(ids), -1)
@@ -122,11 +124,15 @@ def read_tables(paths: Sequence[Path], tally: Tally, *, directed: bool | None, l
         )
     ignored = f"columns left out, as nearly every node has another word there: {', '.join(known.ignored)}"
     return GraphSet(
-        graphs=graphs, features=known.features, kinds=known.kinds, notes=(ignored,) if known.ignored else ()
+        graphs=graphs,
+        features=known.features,
+        kinds=known.kinds,
+        notes=(ignored,) if known.ignored else (),
+        taken=taken_label(graph_label or known.label),
     )
 
 
-def _ids(edges: TableRows, nodes: TableRows | None) -> list[str]:
+def _ids(edges: WholeTable, nodes: WholeTable | None) -> list[str]:
     found = nodes.column(ID) if nodes is not None else None
     if found is None or nodes is None:
         ends = [*(edges.column(FROM) or ()), *(edges.column(TO) or ())]
@@ -142,7 +148,7 @@ def _ids(edges: TableRows, nodes: TableRows | None) -> list[str]:
     return found
 
 
-def _pairs(edges: TableRows, places: dict[str, int], nodes: TableRows | None) -> np.ndarray:
+def _pairs(edges: WholeTable, places: dict[str, int], nodes: WholeTable | None) -> np.ndarray:
     def ends() -> Iterator[tuple[int, int]]:
         for place, pair in enumerate(zip(edges.column(FROM) or (), edges.column(TO) or (), strict=True)):
             for name in pair:
@@ -155,7 +161,7 @@ def _pairs(edges: TableRows, places: dict[str, int], nodes: TableRows | None) ->
     return np.array(list(ends()), np.int64).reshape(-1, 2)
 
 
-def _weights(edges: TableRows) -> np.ndarray | None:
+def _weights(edges: WholeTable) -> np.ndarray | None:
     cells = edges.column(WEIGHT)
     if cells is None:
         return None
@@ -166,7 +172,7 @@ def _weights(edges: TableRows) -> np.ndarray | None:
     return np.array(values, np.float64)
 
 
-def _owners(nodes: TableRows | None, count: int) -> list[tuple[str, np.ndarray]]:
+def _owners(nodes: WholeTable | None, count: int) -> list[tuple[str, np.ndarray]]:
     """The nodes of each graph, by the graph's name; one without a name where no column says otherwise."""
     cells = nodes.column(GRAPH) if nodes is not None else None
     if cells is None:
@@ -176,13 +182,14 @@ def _owners(nodes: TableRows | None, count: int) -> list[tuple[str, np.ndarray]]
     return [(name, np.flatnonzero(owner == name)) for name in order]
 
 
-def _graph_labels(graphs: TableRows | None, label: LabelColumn) -> dict[str, str]:
+def _graph_labels(graphs: WholeTable | None, label: LabelColumn, *, needed: bool) -> tuple[str | None, dict[str, str]]:
+    """The column of the labels of whole graphs, and these by the graphs' names."""
     if graphs is None:
-        return {}
+        return None, {}
     names = graphs.column(GRAPH) or []
-    chosen = label_column(graphs.columns, label if label.name in graphs.columns else ANY_LABEL, shown(graphs.path))
-    if chosen is None and not label.needed:
-        return {}
+    chosen = label_column(graphs.columns, label, shown(graphs.path))
+    if chosen is None and not needed:
+        return None, {}
     if chosen is None:
         raise DataError("no column of labels", where=shown(graphs.path), fix="name it label")
-    return dict(zip(names, graphs.columns[chosen], strict=True))
+    return chosen, dict(zip(names, graphs.columns[chosen], strict=True))

@@ -18,16 +18,15 @@ from weft.files.gather import Reading, tried
 from weft.files.json_lines import numbered
 from weft.files.known_roles import PAIR
 from weft.files.languages import language, languages_of_file, meaning
-from weft.files.roles import choose
+from weft.files.roles import LearnedColumn, choose
 from weft.files.tables import ENDINGS as TABLES
-from weft.files.tables import SEPARATORS, Table, open_table
-from weft.files.tables import Row as Cells
+from weft.files.tables import SEPARATORS, Row, Table, open_table
 
 ENDINGS = (*TABLES, ".tmx", ".po")
 OBJECT = 'write {"source": "…", "target": "…"} or {"translation": {"en": "…", "fr": "…"}} on every line'
 
 
-class Row(NamedTuple):
+class PairRow(NamedTuple):
     """A source and a target as they stand in the file, and the line they begin on."""
 
     line: int
@@ -35,16 +34,22 @@ class Row(NamedTuple):
     target: str
 
 
-def read_file(path: Path, source: str | None, target: str | None) -> Reading[Row]:
+def read_file(path: Path, source: str | None, target: str | None) -> Reading[PairRow]:
     """The pairs of a file with one of the known endings."""
-    kinds = {".tmx": _memory, ".po": _catalogue}
-    return kinds.get(ending(path, ENDINGS) or "", _table)(path, source, target)
+    if (read := {".tmx": _memory, ".po": _catalogue}.get(ending(path, ENDINGS) or "")) is None:
+        return _table(path, source, target)
+    return read(path, as_language(source), as_language(target))
+
+
+def as_language(name: str | None) -> str | None:
+    """What was asked for, for files without columns: of the column that a run learned from, the language alone."""
+    return language(name) if isinstance(name, LearnedColumn) else name
 
 
 # Tables
 
 
-def _table(path: Path, source: str | None, target: str | None) -> Reading[Row]:
+def _table(path: Path, source: str | None, target: str | None) -> Reading[PairRow]:
     """A .tsv, .csv or .jsonl file. A header names two languages or sides; other first rows are pairs."""
     table = open_table(path, PAIR, (source, target), objects=OBJECT, doubtful=False)
     if not table.columns:
@@ -71,17 +76,17 @@ def by_file_name(table: Table) -> Table:
     return table.renamed(languages_of_file(stem, len(table.columns)))
 
 
-def _columns(table: Table, a: int, b: int, notes: tuple[str, ...]) -> Reading[Row]:
+def _columns(table: Table, a: int, b: int, notes: tuple[str, ...]) -> Reading[PairRow]:
     """Two columns of a table; each is called by its language, else its name, else its number."""
     names = tuple(language(table.names[place]) or table.names[place] or table.title(place) for place in (a, b))
 
-    def read(row: Cells) -> Row:
-        return Row(row.line, table.text(row, a), table.text(row, b)) if row.cells != [] else Row(row.line, "", "")
+    def read(row: Row) -> PairRow:
+        return PairRow(row.line, *(("", "") if row.cells == [] else (table.text(row, a), table.text(row, b))))
 
     return Reading((table.path, table.path), tried(table.rows(), read), names, notes)
 
 
-def _fields(table: Table, source: str | None, target: str | None) -> Reading[Row]:
+def _fields(table: Table, source: str | None, target: str | None) -> Reading[PairRow]:
     """Lines of JSON: without names that say what they hold, fields are not taken for a source and a target."""
     names, where = [name or "" for name in table.names], table.where(table.line)
     if len(names) < 2:
@@ -97,7 +102,7 @@ def _fields(table: Table, source: str | None, target: str | None) -> Reading[Row
 # Translation memories
 
 
-def _memory(path: Path, source: str | None, target: str | None) -> Reading[Row]:
+def _memory(path: Path, source: str | None, target: str | None) -> Reading[PairRow]:
     """A .tmx file. A unit without one of the two languages is left out; several texts in one are several rows."""
     items, name = list(read_tmx(path)), shown(path)
     head = next((item for item in items if isinstance(item, str)), "")
@@ -134,18 +139,18 @@ def _variants(tags: list[str], asked: str) -> list[str]:
     return exact or [tag for tag in tags if _tongue(tag) == _tongue(asked)]
 
 
-def _combined(units: list[Unit], sides: list[list[str]]) -> Iterator[Row | str]:
+def _combined(units: list[Unit], sides: list[list[str]]) -> Iterator[PairRow | str]:
     for unit in units:
         first, second = ([text for tag, text in unit.texts if tag in side] for side in sides)
         if not first or not second:
             yield "without one of the two languages"
-        yield from (Row(unit.line, a, b) for a in first for b in second)
+        yield from (PairRow(unit.line, a, b) for a in first for b in second)
 
 
 # Message catalogues
 
 
-def _catalogue(path: Path, source: str | None, target: str | None) -> Reading[Row]:
+def _catalogue(path: Path, source: str | None, target: str | None) -> Reading[PairRow]:
     """A .po file: msgid -> msgstr, or back where `source` is what msgstr is written in."""
     entries = po.parse([line for _, line in numbered(path)], shown(path))
     written = language(po.facts(entries).get("language"))
@@ -164,7 +169,7 @@ def _catalogue(path: Path, source: str | None, target: str | None) -> Reading[Ro
     return Reading((path, path), _messages(entries, turned), tuple(columns), tuple(notes))
 
 
-def _messages(entries: list[po.PoMessage], turned: bool) -> Iterator[Row | str]:
+def _messages(entries: list[po.PoMessage], turned: bool) -> Iterator[PairRow | str]:
     for entry in entries:
         if entry.is_header or entry.obsolete or entry.fuzzy:
             yield "header" if entry.is_header else "obsolete" if entry.obsolete else "fuzzy"
@@ -173,4 +178,4 @@ def _messages(entries: list[po.PoMessage], turned: bool) -> Iterator[Row | str]:
         else:
             for n, text in sorted(entry.sources().items())[:2]:
                 pair = text, entry.strings[n]
-                yield Row(entry.line, *(pair[::-1] if turned else pair))
+                yield PairRow(entry.line, *(pair[::-1] if turned else pair))

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 
-from weft.domains.pairs.reading.formats import ENDINGS, Row, read_file
+from weft.domains.pairs.reading.formats import ENDINGS, PairRow, as_language, read_file
 from weft.domains.pairs.reading.parallel import read_parallel
 from weft.domains.pairs.reading.texts import Pair, Pairs
 from weft.errors import DataError
@@ -49,12 +49,12 @@ def read_pairs(
     out before the data is refused, or, if it is not a whole number, which share of all rows.
     """
     named = [sources] if isinstance(sources, str | Path) else list(sources)
-    asked = (None if source is None else str(source)), (None if target is None else str(target))
+    asked = (str(source) if isinstance(source, int) else source), (str(target) if isinstance(target, int) else target)
     paths = [Path(name) for name in named]
     known = (*ENDINGS, *LISTS) if any(map(is_list, paths)) else ENDINGS
     if len(paths) == 2 and all(path.is_file() and ending(path, known) is None for path in paths):
         skipped: list[tuple[str, str]] = []
-        found, readings = paths, [partial(read_parallel, paths, *asked)]
+        found, readings = paths, [partial(read_parallel, paths, *map(as_language, asked))]
     else:
         for path in paths:
             if path.is_file() and ending(path, known) is None:
@@ -106,7 +106,7 @@ class _GatheredPairs(GatheredRows[Pair]):
         self.catalogues = Counter[str]()  # by the language they are in
         self.empty = 0
 
-    def file(self, reading: Reading[Row]) -> None:
+    def file(self, reading: Reading[PairRow]) -> None:
         """Take all rows of one file."""
         rows: Iterator[Pair | str | DataError] = tried(reading.rows, partial(self.pair, reading.files))
         count = self.take(Reading(reading.files, rows, notes=reading.notes))
@@ -115,7 +115,7 @@ class _GatheredPairs(GatheredRows[Pair]):
         if count:
             self.same_languages(reading.columns, reading.files[0])
 
-    def pair(self, files: Sequence[Path], row: Row | str) -> Pair | str | None:
+    def pair(self, files: Sequence[Path], row: PairRow | str) -> Pair | str | None:
         """The pair that a row of a file is; none where it is blank on both sides."""
         if isinstance(row, str):
             return row

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from weft.domains.pairs.reading.formats import Row
+from weft.domains.pairs.reading.formats import PairRow
 from weft.errors import DataError
 from weft.files.columns import columns_of
 from weft.files.decoding import shown
@@ -19,7 +19,7 @@ from weft.files.tables import excerpt
 FIX = "make line n of one file the translation of line n of the other"
 
 
-def read_parallel(paths: Sequence[Path], source: str | None, target: str | None) -> Reading[Row]:
+def read_parallel(paths: Sequence[Path], source: str | None, target: str | None) -> Reading[PairRow]:
     """The pairs of two files with the same number of lines."""
     first, second = paths
     if first.resolve() == second.resolve():
@@ -30,7 +30,7 @@ def read_parallel(paths: Sequence[Path], source: str | None, target: str | None)
     left, right = ([line for _, line in numbered(path)] for path in (paths[a], paths[b]))
     if len(left) != len(right):
         raise _unequal(paths[a], paths[b], left, right)
-    rows = (Row(line, x, y) for line, (x, y) in enumerate(zip(left, right, strict=True), 1))
+    rows = (PairRow(line, x, y) for line, (x, y) in enumerate(zip(left, right, strict=True), 1))
     return Reading((paths[a], paths[b]), rows, (names[a], names[b]))
 
 

@@ -135,10 +135,14 @@ class Album:
 
 @dataclass(frozen=True)
 class FoundPictures:
-    """Pictures to learn from, and those that the data itself holds out, if it does."""
+    """Pictures to learn from, and those that the data itself holds out, if it does.
+
+    `taken` are the columns of tables by the settings that name them.
+    """
 
     train: Album
     held_out: Album | None
+    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 def _order(label: str) -> tuple[float, str]:

@@ -17,7 +17,7 @@ from weft.files.finding import ending
 from weft.files.known_roles import CLASS_NAMES, NUMBER_NAMES, PICTURE, PICTURE_NAMES
 from weft.files.pictures.formats import named_as_picture
 from weft.files.pictures.locations import TABLES, FilePlace, Gathered, PictureEntry, PictureLocation
-from weft.files.roles import Role, asked_column, known_as
+from weft.files.roles import Role, asked_column, binding, known_as
 from weft.files.tables import Row, Table, as_cell, is_list, open_table
 
 LABEL = known_as("label", (*CLASS_NAMES, *NUMBER_NAMES))
@@ -58,6 +58,7 @@ def in_table(path: Path, *, labels: bool, places: Sequence[Path] = (), label: st
     picture = _needed(header, PICTURE, table.where(table.line)) if found is None else found
     chosen = label_place(table, picture, label) if labels else None
     scale, gathered = next(iter(SCALE.by_name(header)), None), Gathered([])
+    gathered.taken.update({} if chosen is None else {"label_column": table.title(chosen)})
     shelves, width = Shelves(places, what="label" if labels else "row"), table.width or len(header)
 
     def read(row: Row) -> PictureEntry:
@@ -78,7 +79,7 @@ def in_table(path: Path, *, labels: bool, places: Sequence[Path] = (), label: st
 def label_place(table: Table, picture: int, asked: str | None) -> int:
     """The column of the labels: the one asked for, or named so, else the only one that can be it by what it holds."""
     where, header = table.where(table.line), [name or "" for name in table.names]
-    if asked is not None:
+    if (asked := binding(table.columns, asked)) is not None:
         return asked_column(table.columns, asked, where)
     taken = (picture, *SCALE.by_name(header))
     others = [place for place in range(len(header)) if place not in taken]

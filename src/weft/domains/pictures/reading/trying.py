@@ -82,7 +82,7 @@ def try_all(
     _enough(train, labels, where)
     alone = f"decoded in weft's own process, because no worker process could be started: {children.why}"
     more = _repeated(train, held) | ({alone: children.alone} if children.alone else {})
-    return FoundPictures(replace(train, more=more), held)
+    return FoundPictures(replace(train, more=more), held, found.taken)
 
 
 def find_pictures(sources: str | Path | Sequence[str | Path]) -> Album:
@@ -110,6 +110,7 @@ def _gathered(
         total.entries.extend(replace(entry, name=front + entry.name) for entry in found.entries)
         total.skipped.extend((front + name, reason) for name, reason in found.skipped)
         total.bad.extend((front + name, reason) for name, reason in found.bad)
+        total.taken.update({**found.taken, **total.taken})
     return total
 
 

@@ -13,6 +13,7 @@ from weft.files.columns import plain
 from weft.files.decoding import shown
 from weft.files.known_roles import LAT_NAMES, LON_NAMES, TIME_NAMES
 from weft.files.pictures.formats import named_as_picture
+from weft.files.roles import LearnedColumn
 from weft.files.survey import NO, Judgement, Surveyed
 
 ARRAYS, NETCDF = (".npz",), (".nc", ".nc4", ".netcdf")
@@ -27,7 +28,7 @@ def read_cells(path: Path, asked: PlaceTraining) -> FoundPlaces:
     if path.is_dir():
         raise DataError("a folder, expected one file", where=shown(path), fix=KNOWN)
     for name in ("lat_column", "lon_column", "time_column", "plane_columns"):
-        if getattr(asked, name) is not None:
+        if not isinstance(getattr(asked, name), LearnedColumn | None):
             raise DataError("only tables have columns", where=f"{shown(path)}: --set {name}", fix="leave it out")
     ending = path.suffix.lower()
     if ending in ARRAYS:

@@ -78,7 +78,7 @@ def check_places(found: FoundPlaces, where: str) -> None:
 
 
 def read_places(sources: Sequence[str], asked: PlaceTraining, *, learn: bool = True) -> FoundPlaces:
-    """The places in files. Without `learn` they are measured on: few are enough, and columns may have other names."""
+    """The places in files. Without `learn` they are measured on: few are enough."""
     from weft.domains.places.reading import grids as place_grids
     from weft.domains.places.reading import tables as place_tables
     from weft.files.finding import missing
@@ -88,7 +88,7 @@ def read_places(sources: Sequence[str], asked: PlaceTraining, *, learn: bool = T
         if not path.exists():
             raise missing(path)
     if all(place_tables.is_places_table(path) for path in names):
-        found = place_tables.read_tables(names, asked, strict=learn)
+        found = place_tables.read_tables(names, asked)
     elif len(names) > 1:
         problem = f"{len(names)} files, expected tables, or one picture or grid"
         raise DataError(problem, where=", ".join(map(shown, names[:3])), fix="train on one of them at a time")

@@ -72,7 +72,7 @@ class Coordinates:
         return value
 
 
-def read_tables(paths: Sequence[Path], asked: PlaceTraining, *, strict: bool) -> FoundPlaces:
+def read_tables(paths: Sequence[Path], asked: PlaceTraining) -> FoundPlaces:
     """All rows of some tables. A row whose coordinates cannot be used is bad; one without a value is left out."""
     gathered, dates = GatheredRows[_Row](asked.allowed), False
     columns: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def read_tables(paths: Sequence[Path], asked: PlaceTraining, *, strict: bool) ->
             continue
         if asked.plane_columns is None and asked.time_column is None and _named_time(table, names):
             roles, names, axes = (*roles[:-1], TIME, roles[-1]), (*names[:-1], None, names[-1]), (*GLOBE, "time")
-        places = table.choose(roles, names, fix=SAY, strict=strict).places
+        places = table.choose(roles, names, fix=SAY).places
         columns, found = tuple(map(table.title, places)), Coordinates(table, places, axes)
         note = f"{shown(path)}: {', '.join(columns[:-1])} are the place, {columns[-1]} is the value"
         gathered.take(Reading((path,), table.each(found.with_value), columns, (note,)))
@@ -103,7 +103,7 @@ def read_coordinates(path: Path, asked: PlaceTraining, axes: tuple[str, ...]) ->
     if not table.columns:
         raise DataError("no rows", where=shown(path), fix=f"give a table with the columns {', '.join(axes)}")
     fix = f"name the columns {', '.join(axes)} in the first line"
-    places = table.choose(chosen, given, fix=fix, strict=False).places
+    places = table.choose(chosen, given, fix=fix).places
     found = list(raising(table.each(Coordinates(table, places, axes).of)))
     return np.array(found, np.float64).reshape(-1, len(axes))
 
@@ -116,7 +116,8 @@ def place_role(axis: str) -> Role:
 def _roles(asked: PlaceTraining) -> tuple[tuple[Role, ...], tuple[str | None, ...], tuple[str, ...]]:
     """The roles that columns are needed for, those that were asked for, and the axes of the place."""
     if asked.plane_columns is not None:
-        given = [name.strip() for name in asked.plane_columns.split(",") if name.strip()]
+        kind = type(asked.plane_columns)  # of a column that was learned from, or asked for
+        given = [kind(name.strip()) for name in asked.plane_columns.split(",") if name.strip()]
         axes = tuple("xyz"[i] if len(given) <= 3 else f"x{i + 1}" for i in range(len(given)))
         roles = tuple(known_as(axis, ()) for axis in axes)
         return (*roles, VALUE), (*given, asked.value_column), axes

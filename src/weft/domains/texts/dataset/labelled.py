@@ -53,6 +53,7 @@ class LabelledDocuments(Reader[LabelledData[Example]]):
             notes=(*found.report(), *([f"texts both trained on and held out: {twice:,}"] if twice else [])),
             skipped=found.skipped,
             columns=found.columns,
+            taken=dict(zip(("text_column", "label_column"), found.columns, strict=True)) if sources else {},
             amounts={"train": len(train), "held_out": len(held_out), "overlap": twice},
         )
 

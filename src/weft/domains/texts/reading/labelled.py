@@ -43,11 +43,10 @@ def read_labelled(
     `text` and `label` name columns or number them from 1. `kind` says whether labels are classes or numbers; by default
     they are numbers where all are, unless they are few small whole ones. `skip` is how many bad rows are left out
     before the data is refused, or, if it is not a whole number, which share of all rows. Classes with less than
-    `fewest` texts are left out. With `learn`, data is refused that nothing can be learned from; without, a file may
-    name its columns otherwise than the one that was learned from.
+    `fewest` texts are left out. With `learn`, data is refused that nothing can be learned from.
     """
     named = [sources] if isinstance(sources, str | Path) else list(sources)
-    asked = (None if text is None else str(text)), (None if label is None else str(label))
+    asked = (str(text) if isinstance(text, int) else text), (str(label) if isinstance(label, int) else label)
     gathered = GatheredRows[LabelledRow](skip)
     columns, taken = list[tuple[str, ...]](), set[str]()
     for source in named or [""]:
@@ -63,7 +62,7 @@ def read_labelled(
                 gathered.skipped += [(shown(path), "not a table, though others here are")] * bool(tables)
             elif (real := os.path.realpath(path)) not in taken:  # a table is taken once, however often it is named
                 taken.add(real)
-                reading = gathered.opened(partial(read_table, path, asked, learn, kind))
+                reading = gathered.opened(partial(read_table, path, asked, kind))
                 gathered.take(reading)
                 columns.append(reading.columns)
     texts = _texts(gathered, next(filter(None, columns), ()), kind, fewest)

@@ -28,7 +28,6 @@ from weft.files.survey import NO, Judgement
 from weft.files.tables import LOOK, Row, Table, as_cell, open_table
 
 SAY = "say which columns they are, by name or number: --set text_column=… --set label_column=…"
-HEADER = "give it a header line with the names text and label"
 OBJECT = 'write {"text": "…", "label": "…"} on every line'
 CLEAR = 5  # rows for each different label, at least, where no name says that it is one
 MANY_COLUMNS = 4  # beyond which names alone decide
@@ -51,10 +50,8 @@ def labelled_text(text: str, label: str, where: str) -> LabelledRow:
     return LabelledRow(text, label, where)
 
 
-def read_table(
-    path: Path, asked: tuple[str | None, str | None], strict: bool, labels: Kind | None = None
-) -> Reading[LabelledRow]:
-    """The texts and labels of a .tsv, .csv or .jsonl file; without `strict`, unknown names are ignored.
+def read_table(path: Path, asked: tuple[str | None, str | None], labels: Kind | None = None) -> Reading[LabelledRow]:
+    """The texts and labels of a .tsv, .csv or .jsonl file.
 
     `labels` says what they are; by default a text has several where lists, signs or columns of 0 and 1 show it.
     """
@@ -65,8 +62,8 @@ def read_table(
         table, first = peeked(table)
         cells = several_in(table, first, asked[1], asked=labels == "several")
         if cells is not None:
-            return _several(table, cells, text_column(table, asked[0], SAY if strict else HEADER, strict=strict))
-    (text, label), how = table.choose(LABELLED, asked, fix=SAY if strict else HEADER, strict=strict)
+            return _several(table, cells, text_column(table, asked[0], SAY))
+    (text, label), how = table.choose(LABELLED, asked, fix=SAY)
     for role, name, found in zip(LABELLED, asked, how, strict=True):
         if name is not None and any(table.names) and found == "by what it holds":  # it names none of these columns
             named = ", ".join(repr(table.title(place)) for place in range(len(table.columns)))
@@ -132,7 +129,7 @@ def _several_labels(table: Table) -> LabelCells | None:
     """Where any number of labels stand beside the text of a table; None where there is no such text."""
     try:
         again, first = peeked(open_table(table.path, LABELLED) if table.separator is None else table)
-        text_column(again, None, SAY, strict=True)
+        text_column(again, None, SAY)
         return several_in(again, first, None)
     except DataError:
         return None

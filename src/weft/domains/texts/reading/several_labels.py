@@ -178,7 +178,7 @@ def _sign(column: Column, asked: bool) -> str | None:
     return SIGNS[0] if asked else None
 
 
-def text_column(table: Table, asked: str | None, fix: str, *, strict: bool) -> int:
+def text_column(table: Table, asked: str | None, fix: str) -> int:
     """The column of the texts."""
-    (place,), _ = table.choose((TEXT,), (asked,), fix=fix, strict=strict)
+    (place,), _ = table.choose((TEXT,), (asked,), fix=fix)
     return place
