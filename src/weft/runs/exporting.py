@@ -60,32 +60,27 @@ def export_run(run: Loaded, out: str | Path, to: Literal["hf", "onnx", "word2vec
     return {**report, "model_type": kind, "difference": difference, **({"same_answers": tried} if tried else {})}
 
 
+def _words(found: Outgoing) -> dict[str, Any]:
+    """What both kinds of folder are told besides the model: how texts are cut, and what labels are called."""
+    return {name: getattr(found, name) for name in ("tokenizer_json", "marks", "labels", "problem")}
+
+
 def _write_graph(folder: Path, found: Outgoing) -> float:
     """Write an ONNX model, which is proved there; returns the largest difference."""
-    return write_onnx(
-        folder,
-        found.model,
-        tokenizer_json=found.tokenizer_json,
-        labels=found.labels,
-        marks=found.marks,
-        unit=found.unit,
-        problem=found.problem,
-        pooling=found.pooling,
-    )
+    return write_onnx(folder, found.model, **_words(found), unit=found.unit, pooling=found.pooling)
 
 
 def _write_folder(folder: Path, run: Loaded, found: Outgoing) -> str:
     """Write a folder of the Hugging Face library, which is not proved yet; returns its model type."""
+    imported = run.config.get("imported", {})
     return write_folder(
         folder,
         found.model,
-        tokenizer_json=found.tokenizer_json,
-        marks=found.marks,
-        labels=found.labels,
+        **_words(found),
         settings=run.config.get("training"),
-        model_type=run.config["imported"]["family"] if run.imported else None,
+        model_type=imported.get("family"),
         preparation=found.preparation,
-        extra=write_modules(run.config.get("imported", {}).get("embed", {}), getattr(found.model.config, "dim", 0)),
+        extra=write_modules(imported.get("embed", {}), getattr(found.model.config, "dim", 0)),
         generation=found.generation,
         problem=found.problem,
         chat_template=found.chat_template,
