@@ -74,7 +74,7 @@ def _opened(run: "Run", group: Sequence[object], ways: Ways) -> Iterator[Given]:
     if isinstance(only, WeftError):
         raise only
     texts = takes_texts(run, ways.use)
-    rows = task.in_file(run.loaded, only, ways) if isinstance(only, Path) and only.is_file() else None
+    rows = task.in_file(run.loaded, only, ways) if isinstance(only, Path) else None
     if rows is None and (table := table_at(only, texts)):
         rows = task.in_table(run.loaded, table, ways)
     if rows is not None:
