@@ -82,7 +82,6 @@ def _write_folder(folder: Path, run: Loaded, found: Outgoing) -> str:
         preparation=found.preparation,
         extra=write_modules(imported.get("embed", {}), getattr(found.model.config, "dim", 0)),
         generation=found.generation,
-        problem=found.problem,
         chat_template=found.chat_template,
     )
 
