@@ -21,7 +21,7 @@ from weft.requirements import check_requirements
 from weft.runs.finding import require_run
 from weft.storage.disk import shown
 from weft.tasks.card import Card
-from weft.tasks.settings.limits import take_baselines, with_settings
+from weft.tasks.settings.limits import as_options, take_baselines, with_settings
 from weft.tasks.settings.sized import SizedTraining
 from weft.training.folder import RunFolder, check_place
 from weft.training.progress import Progress, read_counter

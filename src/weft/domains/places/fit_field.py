@@ -119,5 +119,8 @@ class FitField(LabelTask[PlaceData, EncodedPlaces, PlaceTraining]):
     def baselines(self, run: Loaded, data: PlaceData, held_out: PlaceRows, measured: Measured) -> Iterator[Baseline]:
         return iter(())  # `measure` has them
 
+    def usual_answer(self, data: PlaceData, codecs: Codecs) -> str | None:
+        return None
+
     def look(self, run: Loaded, inputs: Sequence[Given], how: pictures.LookAtField) -> View:
         return pictures.looked(run, inputs, how, lambda: fitted.known_places(self, run))
