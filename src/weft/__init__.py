@@ -8,6 +8,7 @@ Importing weft is light: torch is loaded when a name that needs it is first used
 only those above it (`__init__` of each is its map):
 
     errors, version, amounts, machine, requirements   words, numbers and faults that everybody needs
+    json_text     JSON as text: read strictly, written for people
     config        frozen config trees: build parts, travel as JSON, take dotted settings
     native        C kernels
     storage       files written whole or not at all, read without trust

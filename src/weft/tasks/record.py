@@ -20,11 +20,11 @@ class DataRecord(Config):
     rule: str = ""
     described: str = ""
     columns: tuple[str, ...] = ()
-    taken: Mapping[str, str] = field(default_factory=dict)  # columns of tables, by the settings that name them
     amounts: Mapping[str, float] = field(default_factory=dict)
-    usual: str | None = None  # the answer that is right most often, by which a run is compared once its data is gone
     notes: tuple[str, ...] = ()
     skipped: tuple[tuple[str, ...], ...] = ()
+    taken: Mapping[str, str] = field(default_factory=dict)  # columns of tables, by the settings that name them
+    usual: str | None = None  # the answer that is right most often, by which a run is compared once its data is gone
 
     @classmethod
     def of(

@@ -21,6 +21,7 @@ from weft.domains.pictures.reading.album import Album
 from weft.domains.texts.codec.text import TextCodec, TextMarks
 from weft.errors import ConfigError, DataError
 from weft.files.decoding import reading_as
+from weft.files.roles import LearnedColumn
 from weft.files.survey import Survey
 from weft.modalities.image import Picture
 from weft.modalities.tokenizer_making import train as make_tokenizer
@@ -137,12 +138,12 @@ def test_a_table_without_a_column_of_pictures_lists_its_columns(tmp_path: Path):
 
 def test_columns_asked_for_in_training_are_not_needed_in_another_table(tmp_path: Path):
     photos(tmp_path)
-    asked = {"picture": "what", "caption": "note", "learn": False}
+    asked = {"picture": LearnedColumn("what"), "caption": LearnedColumn("note")}
     assert found(read(tsv(tmp_path / "plain.tsv"), **asked)) == CAPTIONS
     same = write(tmp_path / "same.csv", "note,text,what\n" + "".join(f"{t[0]},x,{n}\n" for n, t in CAPTIONS.items()))
     assert found(read(same, **asked))["a.png"] == CAPTIONS["a.png"][:1]
     unclear = wrong(write(tmp_path / "t.tsv", "one two\tthree\nfour five\tsix\n"), **asked)
-    assert "no column names pictures" in unclear and "header line" in unclear and "--set" not in unclear
+    assert "no column names pictures" in unclear and "--set picture_column=" in unclear
 
 
 FAULTS = {

@@ -13,6 +13,7 @@ import pytest
 from weft.domains.texts.reading.labelled import judge, read_labelled
 from weft.domains.texts.reading.labelled_texts import Example, overlap, split_labelled, targets
 from weft.errors import ConfigError, DataError
+from weft.files.roles import LearnedColumn
 from weft.files.survey import Survey
 
 WORDS = "the a tea shop room bed train was is very not good bad slow warm loud clean old new and but we".split()  # noqa: SIM905
@@ -218,10 +219,11 @@ def test_other_encodings_are_named(tmp_path: Path):
 def test_a_file_to_measure_on_may_name_its_columns_otherwise(tmp_path: Path):
     data = rows()
     bare = table(tmp_path / "bare.tsv", data)
-    found = read_labelled(bare, text="review", label="stars", learn=False)
+    found = read_labelled(bare, text=LearnedColumn("review"), label=LearnedColumn("stars"), learn=False)
     assert [(row.label, row.text) for row in found.rows] == data
     turned = table(tmp_path / "turned.tsv", [("gold", "note", "other"), *((a, b, b[::-1]) for a, b in data)])
-    found = read_labelled(turned, text="other", label="stars", learn=False)  # the name that is there counts
+    learned = {"text": LearnedColumn("other"), "label": LearnedColumn("stars")}
+    found = read_labelled(turned, **learned, learn=False)  # the name that is there counts
     assert [row.text[::-1] for row in found.rows] == [text for _, text in data]
     found = read_labelled(bare, text="2", label="1", learn=False)
     assert found.rows[0] == Example(data[0][1], data[0][0])
