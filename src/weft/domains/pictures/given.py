@@ -23,7 +23,7 @@ from weft.domains.pictures.reading.album import Album, Listed
 from weft.domains.pictures.reading.tables import SCALE, metres_in
 from weft.domains.pictures.reading.trying import find_pictures, read_images
 from weft.domains.pictures.recipe import USUAL
-from weft.domains.pictures.settings import Ground, PictureTraining
+from weft.domains.pictures.settings import Ground, PictureLabelTraining, PictureTraining
 from weft.domains.pictures.views.learned_view import LearnedView, learned_names
 from weft.domains.pictures.views.vision import LookAtPicture, PictureView
 from weft.errors import ConfigError, WeftError, placed
