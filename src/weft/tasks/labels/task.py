@@ -15,6 +15,7 @@ from weft.tasks.finetuning import decided, start_weights, with_lora
 from weft.tasks.labels import labelling
 from weft.tasks.labels.baselines import LabelTarget
 from weft.tasks.labels.label import LabelCodec
+from weft.tasks.labels.several import SeveralCodec
 from weft.tasks.request import D, Draft, E, Loaded, Measured, Prediction, S
 from weft.tasks.task import Task
 
@@ -63,9 +64,11 @@ class LabelTask(Task[D, E, S]):
             yield from self.learned_baselines(run, target, data.train, held_out)
 
     def usual_answer(self, data: D, codecs: Codecs) -> str | None:
-        """The commonest class, or the mean."""
-        labels = self.labels(data.train)
-        return LabelTarget(labelling.codec_of(codecs), labels, ()).usual_label() if len(labels) else None
+        """The commonest class, or the mean; none where a row has several labels."""
+        labels, codec = self.labels(data.train), labelling.codec_of(codecs)
+        if isinstance(codec, SeveralCodec) or not len(labels):
+            return None
+        return LabelTarget(codec, labels, ()).usual_label()
 
     def kept_baselines(self, run: Loaded, held_out: Any) -> Iterator[Baseline]:
         """The commonest class or the mean of the training data."""
