@@ -53,6 +53,14 @@ KEPT: dict[str, Kept] = {
         input="The weaver",
         predict={"temperature": 0.0, "max_tokens": 8},
     ),
+    "language-model-talks": Kept(
+        task="language-model",
+        files=("talks.jsonl",),
+        settings={"context": 96, "batch": 4, **FEW_GRAMS},
+        drawn=DROPOUT,
+        input="Who spins the wool?",
+        predict={"temperature": 0.0, "max_tokens": 8},
+    ),
     "fill-mask": Kept(
         task="fill-mask",
         files=("book.txt",),
@@ -105,6 +113,13 @@ KEPT: dict[str, Kept] = {
         drawn=DROPOUT,
         input="a large loom",
     ),
+    "classify-text-several": Kept(
+        task="classify-text",
+        files=("topics.tsv",),
+        settings={"rows": 4, **FEW_GRAMS},
+        drawn=DROPOUT,
+        input="rain on the market",
+    ),
     "tag-text": Kept(
         task="tag-text",
         files=("names.conll",),
@@ -153,6 +168,14 @@ KEPT: dict[str, Kept] = {
         task="answer",
         files=("shape_questions.jsonl", "shapes.zip"),
         settings={"model": "transformer", "batch": 4, "patch": 4, "strength": "none", **LETTERS},
+        drawn={**DROPOUT, "strength": "light"},
+        input={"picture": PIXELS, "question": "What colour is the shape?"},
+        predict=BRIEF,
+    ),
+    "answer-swift": Kept(
+        task="answer",
+        files=("shape_questions.jsonl", "shapes.zip"),
+        settings={"model": "swift", "batch": 4, "strength": "none", **LETTERS},
         drawn={**DROPOUT, "strength": "light"},
         input={"picture": PIXELS, "question": "What colour is the shape?"},
         predict=BRIEF,
