@@ -7,7 +7,7 @@ from weft.domains.registry import CARDS
 
 LABELS = {"ClassCodec", "NumberCodec", "SeveralCodec"}
 CODECS = {
-    "language-model": {"TextCodec"},
+    "language-model": {"TextCodec", "TurnCodec"},
     "fill-mask": {"TextCodec"},
     "translate": {"TextCodec"},
     "parse": {"TextCodec", "SymbolCodec", "GapCodec"},

@@ -52,10 +52,6 @@ FORMS: dict[str, tuple[Any, str, str | None]] = {  # the value, a row that is wr
     "coco": ({"images": [{"id": i, "file_name": f"{i}.jpg"} for i in range(9)],
               "annotations": [{"image_id": i, "category_id": 1, "bbox": [0, 0, 1, 1]} for i in range(9)],
               "categories": [{"id": 1, "name": "cup"}]}, '{"file_name":"0.jpg","label":"cup"}', None),
-    "alpaca": ([{"instruction": s, "input": "", "output": "It's so."} for s in SENTENCES], "today\\nIt's so.",
-               "language-model"),
-    "talks": ([{"conversations": [{"from": "human", "value": s}, {"from": "gpt", "value": "Yes."}]} for s in SENTENCES],
-              "today\\nYes.", "language-model"),
     "studio": ([{"id": i, "data": {"text": s}, "annotations": [{"result": [{"value": {"choices": [str(i % 2)]}}]}]}
                 for i, s in enumerate(SENTENCES)], '"label":"0"', "classify-text"),
     "studio-spans": ([{"id": i, "data": {"text": s}, "annotations": [

@@ -123,7 +123,7 @@ def test_a_head_goes_on_where_the_labels_are_the_same_and_begins_anew_where_not(
         run = weft.load(folder)
         other = {**run.loaded.codecs, "label": ClassCodec(ClassCodec.Config(names=("a", "b", "c")))}
         for codecs, kept in ((run.loaded.codecs, True), (other, False)):
-            assert ("head.out.weight" in run.task.start(run.loaded, codecs)) == kept
+            assert ("head.out.weight" in run.task.start(run.loaded, codecs, run.loaded.model.config)) == kept
         table = tmp_path / "flats.csv"
         lines = Path(DATA).read_text().splitlines()
         flats = [f"flat,{one.partition(',')[2]}" if i % 3 == 1 else one for i, one in enumerate(lines)]

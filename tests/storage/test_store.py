@@ -345,8 +345,8 @@ def test_what_others_write_without_the_lock_may_be_left_to_them(tmp_path, monkey
         os.utime(path, (0, 0))
     unlink = os.unlink
 
-    def finished(path, *more):
-        unlink(path, *more)
+    def finished(path, **more):
+        unlink(path, **more)
         if str(path) == str(gone):
             raise FileNotFoundError(path)
 

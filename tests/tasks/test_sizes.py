@@ -150,14 +150,14 @@ COSTS: dict[str, Any] = {
     "reconstruct-images": picture_costs.hiding_cost,
     "distill-images": picture_costs.views_cost,
     "caption": captions.caption_cost,
-    "answer": answers.answer_cost,
 }
+LADDERS_OF = {"caption": captions.LADDER_OF, "answer": answers.LADDERS}
 WITHOUT = {"caption": captions.WITHOUT, "answer": answers.WITHOUT}
 
 
 def of_pictures(case: Case) -> dict[str, Any]:
     draft, name = drafted(case), case.model or CARDS[case.task].task.recipe.model_name(case.request)
-    ladder = captions.LADDER_OF[name] if case.task in WITHOUT else name
+    ladder = LADDERS_OF.get(case.task, {}).get(name, name)
     cost = _cost_of(case.task, name)
     size = pictures.choose_size(draft, ladder if ladder in pictures.LADDERS else "vit", cost)
     backbone = maker(draft, case.task, name)(size)
@@ -191,7 +191,8 @@ def _cost_of(task: str, model: str) -> Callable[[VisionSize], float]:
     """The operations to learn from a picture, counted once for each size."""
     draft = drafted(Case(task=task, model=model, amount=1))
     make = measured_maker(draft, task, model)
-    return cache(lambda size: COSTS[task](make(size), draft.training))
+    cost = answers.answer_cost(model) if task == "answer" else COSTS[task]
+    return cache(lambda size: cost(make(size), draft.training))
 
 
 def of_fields(case: Case, shape: tuple[int, int, int] = (2, 36, 72)) -> dict[str, Any]:

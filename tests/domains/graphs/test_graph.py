@@ -192,7 +192,7 @@ def test_files_to_predict_need_no_column_of_labels(tmp_path: Path):
     rows = list(csv.DictReader(out.open()))
     assert list(rows[0]) == ["id", "height", "node", "label", "probability"] and len(rows) == 24
     assert [(row["id"], row["label"]) for row in rows] == [(one["node"], one["label"]) for one in found["nodes"]]
-    with pytest.raises(DataError, match="there is no column 'side' of labels"):
+    with pytest.raises(DataError, match="no node with a label"):
         run.evaluate([str(edges), str(nodes)])
 
 

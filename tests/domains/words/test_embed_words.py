@@ -232,9 +232,8 @@ def test_published_vectors_answer_as_published(shared_data: Path, tmp_path: Path
 def test_vectors_that_are_all_alike_say_that_nothing_is_learned_yet(given: weft.Run, tmp_path: Path) -> None:
     from weft.runs.importing import import_run
 
-    assert "alike" not in given.predict("king")[0]
+    assert "learned nothing yet" not in given.task.example(given.loaded, None)  # type: ignore[arg-type]
     np.savez(tmp_path / "alike.npz", words=np.array(WORDS), vectors=VECTORS * 0.01 + 1)
     import_run(tmp_path / "alike.npz", tmp_path / "run")
     run = weft.load(tmp_path / "run")
-    assert run.predict("king")[0]["alike"] > 0.99
     assert "learned nothing yet" in run.task.example(run.loaded, None)  # type: ignore[arg-type]

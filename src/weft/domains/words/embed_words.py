@@ -127,12 +127,10 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Predict, listen: Listen | None) -> list[Answer]:
         space, found = space_of(run), list[Answer]()
-        alike = mean_cosine(space.unit)
-        warned = {"alike": round(alike, 3)} if alike > ALL_ALIKE else {}
         for number, text in enumerate(texts_of(inputs)):
             near = space.nearest(text.strip(), how.top, where=str(run.folder.path))
             listed = [{"word": one.token, "similarity": round(one.similarity, 6)} for one in near]
-            found.append(Answer(number, {"input": text, "nearest": listed, **warned}))
+            found.append(Answer(number, {"input": text, "nearest": listed}))
         return found
 
     def shown(self, prediction: Prediction) -> str:

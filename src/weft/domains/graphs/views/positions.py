@@ -26,7 +26,7 @@ SOURCES = 40  # nodes from which steps to all others are counted
 LIMIT = 1.5  # entries beyond this, in units of a typical one, have the darkest colours
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(repr=False)
 class PositionView(View):
     """The graph coloured by its first eigenvectors, and how alike positions are by the steps between two nodes."""
 
