@@ -18,7 +18,7 @@ PRECISION = 1e-7  # of the eigenvalues that the sparse solver finds
 
 
 def solvable(size: int) -> bool:
-    """Whether this machine can find eigenvectors of a graph with so many nodes: large ones need SciPy."""
+    """Whether the eigenvectors of a graph with this number of nodes can be computed here: large graphs need SciPy."""
     return size <= MOST_WHOLE or importlib.util.find_spec("scipy") is not None
 
 
