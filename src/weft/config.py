@@ -140,6 +140,15 @@ def at_most(config: Config, most: float, *names: str) -> None:
             raise ConfigError(f"must be at most {most}, found {value}", where=where)
 
 
+def below_one(config: Config, *names: str) -> None:
+    """Refuse a config in which one of these fields, a share such as dropout, is not from 0 to below 1."""
+    for name in names:
+        value = getattr(config, name)
+        if not 0 <= value < 1:
+            where = f"{part_name(type(config))}.{name}"
+            raise ConfigError(f"must be at least 0 and below 1, found {value}", where=where)
+
+
 def part_name(config: type[Config]) -> str:
     """The name a config class has in JSON."""
     return config.__qualname__.removesuffix(".Config").rsplit(".", 1)[-1]

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
-from weft.config import Part
+from weft.config import Part, below_one
 from weft.core.cache import Slots
 from weft.core.mixers import Mixer
 from weft.core.norms import LayerNorm, LayerScale, Norm
@@ -158,8 +158,7 @@ class Block(Part, nn.Module):
         dropout: float = 0.0
 
         def check(self) -> None:
-            if not 0 <= self.dropout < 1:
-                raise ConfigError(f"must be at least 0 and below 1, found {self.dropout}", where="Block.dropout")
+            below_one(self, "dropout")
 
         @property
         def reads(self) -> bool:

@@ -12,10 +12,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.config import at_least
+from weft.config import at_least, below_one
 from weft.core.cache import Slots
 from weft.core.transforms import dropout
-from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
 from weft.relations import EdgeList, Relation
 from weft.tokens import Tokens
@@ -148,8 +147,7 @@ class GraphEmbed(Embedder):
 
         def check(self) -> None:
             at_least(self, 0, "features", "degrees", "waves")
-            if not 0 <= self.dropout < 1:
-                raise ConfigError(f"must be at least 0 and below 1, found {self.dropout}", where="GraphEmbed.dropout")
+            below_one(self, "dropout")
 
     def __init__(self, config: Config, *, dim: int):
         super().__init__()

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from weft.config import at_least
+from weft.config import at_least, below_one
 from weft.core.cache import Slots
 from weft.core.norms import Norm
 from weft.core.transforms import dropout
@@ -121,8 +121,7 @@ class PictureEmbed(Embedder):
                     raise ConfigError(problem, where=name)
             if min(self.std) <= 0 or self.reference <= 0:
                 raise ConfigError("std and reference must be above 0", where="PictureEmbed")
-            if not 0 <= self.drop < 1:
-                raise ConfigError(f"must be at least 0 and below 1, found {self.drop}", where="drop")
+            below_one(self, "dropout", "drop")
 
         @classmethod
         def today(cls, fields: dict[str, Any]) -> dict[str, Any]:

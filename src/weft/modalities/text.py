@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
-from weft.config import Part, at_least, at_most
+from weft.config import Part, at_least, at_most, below_one
 from weft.core.cache import Slots
 from weft.core.norms import Norm
 from weft.core.transforms import dropout
@@ -114,7 +114,8 @@ class TextEmbed(Embedder):
         def check(self) -> None:
             if self.vocab < 1 or self.context < 1:
                 raise ConfigError("vocab and context must be at least 1", where="TextEmbed")
-            at_least(self, 0, "segments", "token_dropout")
+            at_least(self, 0, "segments")
+            below_one(self, "dropout", "token_dropout")
             at_least(self, 1, "narrow")
             if self.limit is not None and self.limit < self.context:
                 raise ConfigError(

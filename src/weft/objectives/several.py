@@ -26,6 +26,8 @@ class Several(Objective):
         def check(self) -> None:
             if not 0 <= self.smoothing < 1:
                 raise ConfigError(f"must be at least 0 and below 1, found {self.smoothing}", where="smoothing")
+            if any(not 0 < weight < float("inf") for weight in self.weights):
+                raise ConfigError("every label needs a weight above 0", where="weights")
 
     unit = "samples"
 
