@@ -111,6 +111,12 @@ def test_a_library_is_kept_and_one_that_was_torn_is_built_anew(whole: bytes, qui
         assert again is not None and again.path.read_bytes() == whole
 
 
+def test_nothing_is_built_where_installing_built_a_library(whole: bytes, quick: Path, fresh: Path):
+    (fresh / "_kernels.so").write_bytes(whole)
+    found = door.library()
+    assert found is not None and found.path == fresh / "_kernels.so" and not quick.exists()
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owners here")
 def test_a_library_that_others_could_have_planted_is_never_loaded(quick: Path, monkeypatch: pytest.MonkeyPatch):
     planted = door.library()

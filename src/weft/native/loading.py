@@ -3,8 +3,9 @@
 import ctypes
 import os
 import tempfile
+from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_void_p
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,9 @@ def _found() -> tuple[Library | None, str]:
         return None, f"left out by {OFF}=0"
     wanted, problem = digest(), "no library was found"
     beside = [file for end in ("so", "dylib") for file in Path(__file__).parent.glob(f"_kernels*.{end}")]
-    for found in (*map(_loaded, beside), _kept()):
+    ways: list[Callable[[], Library | str]] = [*(partial(_loaded, file) for file in beside), _kept]
+    for way in ways:  # the last may build one, which takes long
+        found = way()
         if isinstance(found, Library) and found.sources == wanted:
             assert found.structure_sizes == STRUCTURE_SIZES, "C and Python lay out their structures differently"
             return found, ""
