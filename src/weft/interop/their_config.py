@@ -129,6 +129,13 @@ class TheirConfig:
             raise self._wrong(key, value, "a list of names")
         return tuple(TheirConfig({key: name}, self.where).choice(key, known) for name in value)
 
+    def listed(self, key: str, default: Sequence[Any] | None = None) -> Sequence[Any]:
+        """A list of anything: whoever asks for it judges what is in it."""
+        value = self._value(key, default)
+        if not isinstance(value, list | tuple):
+            raise self._wrong(key, value, "a list")
+        return value
+
     def only(self, key: str, *values: Any, default: Any = None) -> None:
         """A key that must have one of these values, or be left out where the default is one of them."""
         value = self.data.get(key, default)

@@ -1,4 +1,4 @@
-"""Gemma, GPT-NeoX and OPT."""
+"""Gemma, GPT-Neo, GPT-NeoX and OPT."""
 
 GEMMA = {"vocab_size": 61, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
          "num_key_value_heads": 2, "head_dim": 12, "max_position_embeddings": 48}  # fmt: skip
@@ -18,6 +18,9 @@ GEMMA3 = {
 NEOX = {"vocab_size": 61, "hidden_size": 36, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 3,
         "max_position_embeddings": 48, "rope_parameters": {"rope_theta": 1e4, "rope_type": "default",
         "partial_rotary_factor": 0.5}}  # fmt: skip
+NEO = {"vocab_size": 61, "hidden_size": 32, "intermediate_size": 40, "num_layers": 2, "num_heads": 4, "window_size": 7,
+       "attention_types": [[["global", "local"], 1]], "max_position_embeddings": 48, "bos_token_id": 0,
+       "eos_token_id": 0}  # fmt: skip
 OPT = {"vocab_size": 61, "hidden_size": 32, "ffn_dim": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
        "max_position_embeddings": 48}  # fmt: skip
 CASES: dict[str, tuple[str, dict]] = {
@@ -63,6 +66,23 @@ CASES: dict[str, tuple[str, dict]] = {
         },
     ),
     "gemma3_text, no head": ("Gemma3TextModel", GEMMA3),
+    "gpt_neo": ("GPTNeoForCausalLM", NEO),
+    "gpt_neo, kinds of layers by hand": (
+        "GPTNeoForCausalLM",
+        {
+            **NEO,
+            "num_layers": 5,
+            "attention_types": [[["local", "global"], 2], [["local"], 1]],
+            "window_size": 3,
+            "tie_word_embeddings": False,
+            "activation_function": "relu",
+        },
+    ),
+    "gpt_neo, no window": (
+        "GPTNeoForCausalLM",
+        {**NEO, "attention_types": [[["global"], 2]], "intermediate_size": None, "layer_norm_epsilon": 1e-3},
+    ),
+    "gpt_neo, no head": ("GPTNeoModel", NEO),
     "gpt_neox": ("GPTNeoXForCausalLM", NEOX),
     "gpt_neox, one after the other": (
         "GPTNeoXForCausalLM",

@@ -1,6 +1,6 @@
 """The model types that weft reads and writes, by their name in config.json. One file a type, or a few close ones.
 
-gpt2, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma                               language models
+gpt2, gpt_neo, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma                      language models
 bert, distilbert, electra, albert, mpnet, modernbert, deberta                        text encoders
 marian, bart, mbart, t5                                                              encoder–decoders
 vit, deit, vit_mae, dinov2, resnet, convnext, swin                                   pictures
@@ -25,6 +25,7 @@ from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.electra import Electra
 from weft.interop.families.gemma import Gemma, Gemma2, Gemma3
 from weft.interop.families.gpt2 import Gpt2
+from weft.interop.families.gpt_neo import GptNeo
 from weft.interop.families.gpt_neox import GptNeox
 from weft.interop.families.llama import Llama, Mistral
 from weft.interop.families.marian import Marian
@@ -55,6 +56,7 @@ _ALL = (
     Gemma(),
     Gemma2(),
     Gemma3(),
+    GptNeo(),
     GptNeox(),
     Opt(),
     Bert(),

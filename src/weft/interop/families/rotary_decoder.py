@@ -91,7 +91,7 @@ class RotaryDecoder(Family):
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
         embed, blocks = only(stream.embed, TextEmbed.Config, "embed"), stream.trunk.all_blocks()
-        found = [_layer(block) for block in blocks]
+        found = [decoder_layer(block) for block in blocks]
         block, turn = _first(stream), _turn(blocks)
         mix, mlp = only(block.mix, Attention.Config, "mix"), only(block.transform, Gated.Config, "transform")
         bare_mlp: Any = outline(stream).get_submodule("trunk.blocks.0.transform")
@@ -196,7 +196,7 @@ def _for_layer(block: Block.Config, turn: Rotary.Config, layer: DecoderLayer) ->
     return block.replace(mix=mix.replace(turn=turn if layer.turned else None, rules=rules))
 
 
-def _layer(block: Block.Config) -> DecoderLayer:
+def decoder_layer(block: Block.Config) -> DecoderLayer:
     """What may differ from layer to layer, of one block."""
     mix = only(block.mix, Attention.Config, "mix")
     window = next((rule.radius + 1 for rule in mix.rules if isinstance(rule, Window)), None)
