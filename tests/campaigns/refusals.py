@@ -43,6 +43,8 @@ REFUSALS: dict[str, list[Refusal]] = {
     "gemma2": [BIDIRECTIONAL, NOT_LINEAR],
     "gemma3_text": [BIDIRECTIONAL, ("soft caps of scores", {"attn_logit_softcapping": 50.0})],
     "gpt_neo": [("kinds of layers other than global and local", {"attention_types": [[["global", "linear"], 1]]})],
+    "gptj": [("plain products", {"scale_attn_weights": False})],
+    "phi": [(CLASSES, architecture("PhiForSequenceClassification"))],
     "gpt_neox": [(CLASSES, architecture("GPTNeoXForSequenceClassification"))],
     "opt": [("a table narrower than the model (`word_embed_proj_dim`, as in opt-350m)", {"word_embed_proj_dim": 16})],
     "bert": [RELATIVE, DECODER, (QUESTIONS, architecture("BertForQuestionAnswering"))],

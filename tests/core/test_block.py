@@ -13,6 +13,7 @@ from weft.core import (
     Lstm,
     Mlp,
     Parallel,
+    ParallelOneNorm,
     Plain,
     PostNorm,
     PreNorm,
@@ -84,6 +85,13 @@ def test_parallel_branches_all_read_the_stream_as_it_was():
     block, at = built(wiring=Parallel.Config()), Pass(TOKENS, memory=MEMORY)
     assert close(block(TOKENS.x, at), TOKENS.x + sum(f(norm(TOKENS.x)) for f, norm in branches(block, at)))
     assert block.mix_out_norm is None
+
+
+def test_parallel_branches_with_one_norm_all_read_that_norm():
+    block, at = built(wiring=ParallelOneNorm.Config()), Pass(TOKENS, memory=MEMORY)
+    normed = block.mix_norm(TOKENS.x)
+    assert close(block(TOKENS.x, at), TOKENS.x + sum(f(normed) for f, _ in branches(block, at)))
+    assert block.read_norm is None and block.transform_norm is None
 
 
 def test_plain_is_the_branches_alone_without_norms():

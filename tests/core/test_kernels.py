@@ -20,6 +20,7 @@ from weft.core import (
     Edges,
     Mlp,
     Parallel,
+    ParallelOneNorm,
     Same,
     SandwichNorm,
     Stride,
@@ -385,6 +386,7 @@ BLOCKS = {
     "additive": Block.Config(mix=Attention.Config(heads=2, score=Additive.Config())),
     "capped": Block.Config(mix=Attention.Config(heads=2, score=Capped.Config(cap=2.0)), wiring=SandwichNorm.Config()),
     "side by side": Block.Config(mix=Attention.Config(heads=2), transform=Mlp.Config(), wiring=Parallel.Config()),
+    "one norm": Block.Config(mix=Attention.Config(heads=2), transform=Mlp.Config(), wiring=ParallelOneNorm.Config()),
     "slopes": Block.Config(mix=Attention.Config(heads=2, bias=Alibi.Config())),
     "window": Block.Config(mix=Attention.Config(heads=2, rules=(Window(radius=2),))),
 }

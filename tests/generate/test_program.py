@@ -15,11 +15,13 @@ from weft.core import (
     LowRank,
     OnePlusRmsNorm,
     Parallel,
+    ParallelOneNorm,
     Plain,
     PostNorm,
     Rnn,
     SandwichNorm,
     Stride,
+    TokenShift,
     Trunk,
     Window,
     record,
@@ -53,6 +55,7 @@ def variants() -> dict[str, Stream]:
     blocks = (
         block.replace(mix=near, wiring=SandwichNorm.Config(), norm=OnePlusRmsNorm.Config()),
         block.replace(wiring=Parallel.Config(), scale=LayerScale.Config()),
+        block.replace(wiring=ParallelOneNorm.Config(), shift=TokenShift.Config()),
         block.replace(mix=block.mix.replace(bias=Alibi.Config(), turn=None), wiring=PostNorm.Config()),
     )
     additive = block.replace(mix=block.mix.replace(score=Capped.Config(score=Additive.Config(), temperature=0.7)))

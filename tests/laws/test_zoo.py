@@ -7,7 +7,7 @@ from torch import Tensor
 
 from weft.batches.windows import windows
 from weft.config import from_json
-from weft.core import Cache, Capped, OnePlusRmsNorm, Parallel, SandwichNorm, Trunk, Window, record
+from weft.core import Cache, Capped, OnePlusRmsNorm, Parallel, ParallelOneNorm, SandwichNorm, Trunk, Window, record
 from weft.core.attention import Attention
 from weft.errors import ConfigError
 from weft.generate import Sampling, Session, generate
@@ -43,12 +43,13 @@ def variants() -> dict[str, Stream]:
 
 
 def other_wirings(config: Stream.Config) -> Stream.Config:
-    """A block with norms on both sides and capped scores in a window, then one with its branches side by side."""
+    """A block with norms on both sides and capped scores in a window, then two with branches side by side."""
     first = config.trunk.all_blocks()[0]
     near = first.mix.replace(score=Capped.Config(cap=2.0), rules=(Window(radius=3),), qk_norm=OnePlusRmsNorm.Config())
     blocks = (
         first.replace(mix=near, wiring=SandwichNorm.Config(), norm=OnePlusRmsNorm.Config()),
         first.replace(wiring=Parallel.Config()),
+        first.replace(wiring=ParallelOneNorm.Config()),
     )
     return config.replace(trunk=Trunk.Config(blocks=blocks, norm=OnePlusRmsNorm.Config()))
 

@@ -40,6 +40,7 @@ class Wiring(Part):
         norms: ClassVar[tuple[str, ...]] = ("norm",)  # the norms of each branch, by the ends of their names
         stream_normed: ClassVar[bool] = True  # whether the stream needs no norm after the last block
         reads_normed: ClassVar[bool] = False  # whether a branch reads the norm of the stream
+        one_norm: ClassVar[bool] = False  # whether all branches share the norm of the first
 
     def joined(self, x: Tensor, branches: Iterable[Branch], drop: Function) -> Tensor:
         """The stream after all branches, each of which reads what the one before it gave."""
@@ -118,6 +119,28 @@ class Parallel(Wiring):
         return total
 
 
+class ParallelOneNorm(Wiring):
+    """x + f(norm(x)) + g(norm(x)): all branches read the same norm of the stream, as in GPT-J and Phi."""
+
+    class Config(Wiring.Config):
+        """One norm ahead of all branches; no branch waits for another."""
+
+        stream_normed: ClassVar[bool] = False
+        reads_normed: ClassVar[bool] = True
+        one_norm: ClassVar[bool] = True
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def joined(self, x: Tensor, branches: Iterable[Branch], drop: Function) -> Tensor:
+        total, norm, normed = x, None, x
+        for branch in branches:
+            if branch.norm is not None and branch.norm is not norm:  # branches with a shift normalise by themselves
+                norm, normed = branch.norm, branch.norm(x)
+            total = total + drop(branch.compute(normed))
+        return total
+
+
 class Plain(Wiring):
     """f(x): no skip and no norm, as in stacked recurrent networks."""
 
@@ -175,9 +198,12 @@ class Block(Part, nn.Module):
         self.mix = config.mix.build(dim=dim, memory_dim=inner if _reads(config.mix) else None) if config.mix else None
         self.read = config.read.build(dim=dim, memory_dim=memory_dim) if config.read else None
         self.transform = config.transform.build(dim=dim) if config.transform else None
+        there = [name for name in BRANCHES if getattr(self, name) is not None]
+        self.normed_by = {name: there[0] if config.wiring.one_norm else name for name in there}
         for name in BRANCHES:
             for end in NORMS:
-                present = getattr(self, name) is not None and end in config.wiring.norms and name not in config.unnormed
+                own = self.normed_by.get(name) == name and name not in config.unnormed
+                present = own and end in config.wiring.norms
                 setattr(self, f"{name}_{end}", config.norm.build(dim=dim) if present else None)
             scale = config.scale if getattr(self, name) is not None else None
             setattr(self, f"{name}_scale", scale.build(dim=dim) if scale is not None else None)
@@ -202,7 +228,8 @@ class Block(Part, nn.Module):
 
     def _branch(self, name: str, compute: Function, at: Pass, slots: Slots | None) -> Branch:
         """A branch with its norms, its shift and its gains."""
-        norm, *behind = (getattr(self, f"{name}_{end}") for end in (*NORMS, "scale"))
+        norm = getattr(self, f"{self.normed_by[name]}_norm")
+        behind = (getattr(self, f"{name}_{end}") for end in ("out_norm", "scale"))
         shift: Neighbours | None = getattr(self, f"{name}_shift", None)
         for last in behind:
             compute = compute if last is None else _followed(compute, last)

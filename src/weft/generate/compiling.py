@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from weft.core.attention import Attention
-from weft.core.block import Block, Parallel, Plain, PostNorm, PreNorm, SandwichNorm
+from weft.core.block import Block, Parallel, ParallelOneNorm, Plain, PostNorm, PreNorm, SandwichNorm
 from weft.core.heads import PerToken
 from weft.core.memories import Across, Prefix
 from weft.core.norms import LayerScale
@@ -136,7 +136,7 @@ def _block(p: Program, block: nn.Module, x: Register, setting: Setting) -> None:
     if (transform := block.transform) is not None:
         shift = block.transform_shift
         branches.append(("transform", lambda t: _transform(p, transform, _shifted(p, shift, t, slots, "transform"))))
-    added = []
+    added, shared = list[Register](), None
     for name, compute in branches:
         norm, *behind = (getattr(block, f"{name}_{end}") for end in ("norm", "out_norm", "scale"))
         if isinstance(block.wiring, PreNorm | SandwichNorm):
@@ -149,6 +149,9 @@ def _block(p: Program, block: nn.Module, x: Register, setting: Setting) -> None:
             p.emit(Kind.COPY, _finished(p, compute(x), *behind), x)
         elif isinstance(block.wiring, Parallel):
             added.append(_finished(p, compute(p.normed(norm, x)), *behind))
+        elif isinstance(block.wiring, ParallelOneNorm):
+            shared = p.normed(norm, x) if shared is None else shared
+            added.append(_finished(p, compute(shared), *behind))
         else:
             raise Unknown(type(block.wiring).__name__)
     for one in added:

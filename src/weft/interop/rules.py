@@ -7,6 +7,7 @@ views, writing copies out of them, so that one description cannot say two things
     Turned("attn.c_attn.weight", "mix.qkv.weight")                           theirs is transposed
     Joined(("q.weight", "k.weight", "v.weight"), "qkv.weight", (64, 32, 32)) ours is theirs, one below the other
     HeadByHead("query_key_value.weight", "mix.qkv.weight", 8)                theirs is ordered by heads
+    NeighbourPairs(("q.weight", "k.weight", "v.weight"), "qkv.weight", heads=8, turned=4)   turned pairs stand otherwise
     Stacked("position", ("first.place", "code.table.weight"))                theirs is ours, one below the other
     Tied("lm_head.weight", "embed.table.weight")                             may be there, and must then be equal
     Ignored("*.attn.masked_bias")                                            carries no weights
@@ -147,6 +148,28 @@ class JoinedRows(WeightRule):
 
     def uses(self) -> tuple[str, ...]:
         return (self.ours,)
+
+
+@dataclass(frozen=True)
+class NeighbourPairs(JoinedRows):
+    """Queries, keys and values, where theirs turns neighbours (x_0, x_1), (x_2, x_3) ... of queries and keys.
+
+    Ours turns (x_i, x_{i + turned/2}); `turned` is how many numbers of each head are turned.
+    """
+
+    heads: int = 1
+    turned: int = 0
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        found, half = super().pieces(ours), self.turned // 2
+        for name in self.theirs[:2]:
+            (whole,) = found[name].views
+            rows: list[Tensor] = []
+            for head in whole.chunk(self.heads):
+                rows += [head[i : i + 1] for pair in range(half) for i in (pair, half + pair)]
+                rows += [head[self.turned :]] if self.turned < len(head) else []
+            found[name] = Piece(tuple(rows))
+        return found
 
 
 @dataclass(frozen=True)

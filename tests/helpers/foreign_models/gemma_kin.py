@@ -1,4 +1,4 @@
-"""Gemma, GPT-Neo, GPT-NeoX and OPT."""
+"""Gemma, GPT-Neo, GPT-J, Phi, GPT-NeoX and OPT."""
 
 GEMMA = {"vocab_size": 61, "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
          "num_key_value_heads": 2, "head_dim": 12, "max_position_embeddings": 48}  # fmt: skip
@@ -21,6 +21,10 @@ NEOX = {"vocab_size": 61, "hidden_size": 36, "intermediate_size": 40, "num_hidde
 NEO = {"vocab_size": 61, "hidden_size": 32, "intermediate_size": 40, "num_layers": 2, "num_heads": 4, "window_size": 7,
        "attention_types": [[["global", "local"], 1]], "max_position_embeddings": 48, "bos_token_id": 0,
        "eos_token_id": 0}  # fmt: skip
+GPTJ = {"vocab_size": 61, "n_embd": 48, "n_inner": 40, "n_layer": 2, "n_head": 4, "rotary_dim": 4, "n_positions": 48,
+        "bos_token_id": 0, "eos_token_id": 0}  # fmt: skip
+PHI = {"vocab_size": 61, "hidden_size": 48, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
+       "max_position_embeddings": 48, "bos_token_id": 0, "eos_token_id": 0}  # fmt: skip
 OPT = {"vocab_size": 61, "hidden_size": 32, "ffn_dim": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
        "max_position_embeddings": 48}  # fmt: skip
 CASES: dict[str, tuple[str, dict]] = {
@@ -83,6 +87,35 @@ CASES: dict[str, tuple[str, dict]] = {
         {**NEO, "attention_types": [[["global"], 2]], "intermediate_size": None, "layer_norm_epsilon": 1e-3},
     ),
     "gpt_neo, no head": ("GPTNeoModel", NEO),
+    "gptj": ("GPTJForCausalLM", GPTJ),
+    "gptj, whole heads": (
+        "GPTJForCausalLM",
+        {**GPTJ, "rotary_dim": 12, "tie_word_embeddings": True, "activation_function": "relu", "n_inner": None},
+    ),
+    "gptj, other sizes": (
+        "GPTJForCausalLM",
+        {**GPTJ, "n_embd": 66, "n_head": 3, "rotary_dim": 14, "layer_norm_epsilon": 1e-3, "n_layer": 3},
+    ),
+    "gptj, no head": ("GPTJModel", GPTJ),
+    "phi": ("PhiForCausalLM", PHI),
+    "phi, shared key heads": (
+        "PhiForCausalLM",
+        {**PHI, "num_key_value_heads": 2, "qk_layernorm": True, "layer_norm_eps": 1e-3, "hidden_act": "relu"},
+    ),
+    "phi, another share": (
+        "PhiForCausalLM",
+        {
+            **PHI,
+            "tie_word_embeddings": True,
+            "rope_parameters": {
+                "rope_theta": 500.0,
+                "rope_type": "linear",
+                "factor": 2.0,
+                "partial_rotary_factor": 0.34,
+            },
+        },
+    ),
+    "phi, no head": ("PhiModel", PHI),
     "gpt_neox": ("GPTNeoXForCausalLM", NEOX),
     "gpt_neox, one after the other": (
         "GPTNeoXForCausalLM",

@@ -15,11 +15,18 @@ TYPES = {name: name for name in ("default", "linear", "llama3", "yarn", "dynamic
 
 
 def read_turn(
-    given: TheirConfig, context: int, *, base: float = 10000.0, partial: bool = False, types: Mapping[str, str] = TYPES
+    given: TheirConfig,
+    context: int,
+    *,
+    base: float = 10000.0,
+    share: float = 1.0,
+    partial: bool = False,
+    types: Mapping[str, str] = TYPES,
 ) -> tuple[Rotary.Config, int]:
     """The turn, and the longest text that it is computed for as theirs computes it: `context` or less.
 
-    `base` is the default. Turns of a share of a head need `partial`. `types` gives the kind of stretch for each name.
+    `base` and `share` are the defaults. Turns of a share of a head need `partial`. `types` gives the kind of stretch
+    for each name.
     """
     inner = given.inner("rope_scaling")
     if inner is not None and inner.data:  # where both are there, their library follows this one
@@ -28,7 +35,7 @@ def read_turn(
         inner = given.inner("rope_parameters")
     inner = TheirConfig({}, given.where) if inner is None else inner
     base = inner.number("rope_theta", given.number("rope_theta", base, least=1.0), least=1.0)
-    share = inner.number("partial_rotary_factor", given.number("partial_rotary_factor", 1.0))
+    share = inner.number("partial_rotary_factor", given.number("partial_rotary_factor", share))
     if share != 1 and not partial:
         problem = f"partial_rotary_factor is {share}; weft computes it in this family only with 1.0"
         raise ConfigError(problem, where=given.where)
