@@ -35,6 +35,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         ("turns of a share of a head", rope("default", partial_rotary_factor=0.5)),
     ],
     "mistral": [(CLASSES, architecture("MistralForSequenceClassification")), LAYERS],
+    "olmo2": [("turns of a share of a head", rope("default", partial_rotary_factor=0.5))],
     "qwen2": [(CLASSES, architecture("Qwen2ForSequenceClassification")), LAYERS],
     "qwen3": [(CLASSES, architecture("Qwen3ForSequenceClassification")), LAYERS],
     "smollm3": [(CLASSES, architecture("SmolLM3ForSequenceClassification")), LAYERS],

@@ -17,6 +17,7 @@ from weft.core import (
     Plain,
     PostNorm,
     PreNorm,
+    ResultNorm,
     RmsNorm,
     SandwichNorm,
     TokenShift,
@@ -79,6 +80,16 @@ def test_a_sandwich_normalises_what_a_branch_reads_and_what_it_gives():
         x = x + out_norm(f(norm(x)))
     assert close(block(TOKENS.x, at), x)
     assert len({id(norm) for norm in (*after, block.mix_norm, block.read_norm, block.transform_norm)}) == 6
+
+
+def test_the_norm_of_a_result_comes_before_it_joins_the_stream():
+    block, at = built(wiring=ResultNorm.Config()), Pass(TOKENS, memory=MEMORY)
+    x = TOKENS.x
+    ends = (block.mix_out_norm, block.read_out_norm, block.transform_out_norm)
+    for (f, norm), last in zip(branches(block, at), ends, strict=True):
+        assert norm is None
+        x = x + last(f(x))
+    assert close(block(TOKENS.x, at), x)
 
 
 def test_parallel_branches_all_read_the_stream_as_it_was():

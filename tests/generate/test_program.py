@@ -18,6 +18,8 @@ from weft.core import (
     ParallelOneNorm,
     Plain,
     PostNorm,
+    ResultNorm,
+    RmsNorm,
     Rnn,
     SandwichNorm,
     Stride,
@@ -52,9 +54,11 @@ def variants() -> dict[str, Stream]:
     swift, llama, gpt = (LANGUAGE_MODELS[name](SIZE, vocab=VOCAB) for name in ("swift", "llama", "gpt"))
     block = llama.trunk.all_blocks()[0]
     near = block.mix.replace(score=Capped.Config(cap=2.0), rules=(Window(radius=3),), qk_norm=OnePlusRmsNorm.Config())
+    over_heads = block.mix.replace(qk_norm=RmsNorm.Config(), qk_norm_over="heads")
     blocks = (
         block.replace(mix=near, wiring=SandwichNorm.Config(), norm=OnePlusRmsNorm.Config()),
         block.replace(wiring=Parallel.Config(), scale=LayerScale.Config()),
+        block.replace(mix=over_heads, wiring=ResultNorm.Config()),
         block.replace(wiring=ParallelOneNorm.Config(), shift=TokenShift.Config()),
         block.replace(mix=block.mix.replace(bias=Alibi.Config(), turn=None), wiring=PostNorm.Config()),
     )

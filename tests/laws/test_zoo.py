@@ -7,7 +7,19 @@ from torch import Tensor
 
 from weft.batches.windows import windows
 from weft.config import from_json
-from weft.core import Cache, Capped, OnePlusRmsNorm, Parallel, ParallelOneNorm, SandwichNorm, Trunk, Window, record
+from weft.core import (
+    Cache,
+    Capped,
+    LayerNorm,
+    OnePlusRmsNorm,
+    Parallel,
+    ParallelOneNorm,
+    ResultNorm,
+    SandwichNorm,
+    Trunk,
+    Window,
+    record,
+)
 from weft.core.attention import Attention
 from weft.errors import ConfigError
 from weft.generate import Sampling, Session, generate
@@ -46,10 +58,12 @@ def other_wirings(config: Stream.Config) -> Stream.Config:
     """A block with norms on both sides and capped scores in a window, then two with branches side by side."""
     first = config.trunk.all_blocks()[0]
     near = first.mix.replace(score=Capped.Config(cap=2.0), rules=(Window(radius=3),), qk_norm=OnePlusRmsNorm.Config())
+    over_heads = first.mix.replace(qk_norm=LayerNorm.Config(learned=False), qk_norm_over="heads")
     blocks = (
         first.replace(mix=near, wiring=SandwichNorm.Config(), norm=OnePlusRmsNorm.Config()),
         first.replace(wiring=Parallel.Config()),
         first.replace(wiring=ParallelOneNorm.Config()),
+        first.replace(mix=over_heads, wiring=ResultNorm.Config()),
     )
     return config.replace(trunk=Trunk.Config(blocks=blocks, norm=OnePlusRmsNorm.Config()))
 

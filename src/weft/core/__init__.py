@@ -47,7 +47,7 @@ weights keep names and values, and two small matrices beside each map learn.
 from weft.core.abreast import Abreast
 from weft.core.adapters import LowRank
 from weft.core.attention import Attention
-from weft.core.block import Block, Parallel, ParallelOneNorm, Plain, PostNorm, PreNorm, SandwichNorm, Wiring
+from weft.core.block import Block, Parallel, ParallelOneNorm, Plain, PostNorm, PreNorm, ResultNorm, SandwichNorm, Wiring
 from weft.core.cache import Cache, Slots
 from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, MeanToken, MemoryVector
 from weft.core.distances import Disentangled, Distances
@@ -71,7 +71,7 @@ __all__ = [
     "Last", "LastToken", "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanShares", "MeanToken",
     "MemoryVector", "Mixer", "Mlp", "NeighbourShift", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "ParallelOneNorm",
     "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled", "PostNorm", "PreNorm", "Reading", "Recorder",
-    "Recurrent", "ReluInit", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scope", "Score", "Shares",
-    "SilentInit", "SineInit", "Slots", "Stride", "Summary", "SymmetricShares", "Tile", "TokenShift", "Transform",
-    "Trunk", "Window", "Wiring", "record",
+    "Recurrent", "ReluInit", "ResultNorm", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scope", "Score",
+    "Shares", "SilentInit", "SineInit", "Slots", "Stride", "Summary", "SymmetricShares", "Tile", "TokenShift",
+    "Transform", "Trunk", "Window", "Wiring", "record",
 ]  # fmt: skip

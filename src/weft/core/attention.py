@@ -1,5 +1,7 @@
 """Attention: project, turn, score, read. Holds the weights; the arithmetic is in `kernels`."""
 
+from typing import Literal
+
 import torch
 from einops import rearrange
 from jaxtyping import Float
@@ -23,13 +25,14 @@ class Attention(Mixer):
 
     Within a stream q, k and v come from the same tokens; built with `memory_dim` it reads a memory instead.
     Key heads may be shared by several query heads (Shazeer, 2019; Ainslie et al., 2023); queries and keys may be
-    normalised inside the head (Henry et al., 2020).
+    normalised, each head by itself (Henry et al., 2020) or all heads of a token together (OLMo 2, 2024).
     """
 
     class Config(Mixer.Config):
         """`head_dim` defaults to the width over `heads`, `value_dim` to `head_dim`, `kv_heads` to `heads`.
 
-        `offsets` are added after each map; `out_offsets` says it for W_O alone, where that is otherwise.
+        `offsets` are added after each map; `out_offsets` says it for W_O alone, where that is otherwise. `qk_norm`
+        normalises queries and keys, the numbers of one head together or those of all heads (`qk_norm_over`).
         """
 
         heads: int
@@ -38,6 +41,7 @@ class Attention(Mixer):
         value_dim: int | None = None
         score: Score.Config = Dot.Config()
         qk_norm: Norm.Config | None = None
+        qk_norm_over: Literal["head", "heads"] = "head"
         turn: Turn.Config | None = None
         bias: Bias.Config | None = None
         rules: tuple[Rule, ...] = ()
@@ -86,8 +90,10 @@ class Attention(Mixer):
         self.memory_shareable = not config.rules and config.bias is None
         self.out = Out(self.heads * self.value_dim, dim, bias=config.ends_offset)
         self.score = config.score.build_for(self, dim)
-        self.q_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
-        self.k_norm = config.qk_norm.build(dim=self.head_dim) if config.qk_norm else None
+        self.norm_over = config.qk_norm_over
+        normed = self.sizes if config.qk_norm_over == "heads" else (self.head_dim, self.head_dim)
+        self.q_norm = config.qk_norm.build(dim=normed[0]) if config.qk_norm else None
+        self.k_norm = config.qk_norm.build(dim=normed[1]) if config.qk_norm else None
         self.turn = config.turn.build(head_dim=self.head_dim) if config.turn else None
         self.bias = config.bias.build(heads=self.heads) if config.bias else None
 
@@ -128,12 +134,17 @@ class Attention(Mixer):
 
     def place(self, t: Float[Tensor, "B N E"], norm: Norm | None, scope: Scope, side: str) -> Float[Tensor, "B N H d"]:
         """Cut into heads, normalise, turn by the place of each token."""
-        heads = t.unflatten(-1, (-1, self.head_dim))
-        if norm is not None:
-            heads = norm(heads)
+        heads = self.cut(t, norm)
         if self.turn is None:
             return heads
         return turn(heads, *self.turns(self.turn, scope, side, heads.dtype))
+
+    def cut(self, t: Float[Tensor, "*lead E"], norm: Norm | None) -> Float[Tensor, "*lead H d"]:
+        """Queries or keys cut into heads and normalised, each head by itself or all of a token together."""
+        if norm is not None and self.norm_over == "heads":
+            t, norm = norm(t), None
+        heads = t.unflatten(-1, (-1, self.head_dim))
+        return heads if norm is None else norm(heads)
 
     def turns(self, turning: Turn, scope: Scope, side: str, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         """Cosines and sines of the tokens' angles, (B N 1 half), computed once a pass."""

@@ -100,6 +100,22 @@ class SandwichNorm(Wiring):
         return x + drop(_of_normed(branch, x))  # what the branch computes ends with its second norm
 
 
+class ResultNorm(Wiring):
+    """x + norm(f(x)): what a branch gives is normalised before it joins the stream (Liu et al., 2022), as in OLMo 2."""
+
+    class Config(Wiring.Config):
+        """The norm of a branch's result is called `out_norm`."""
+
+        norms: ClassVar[tuple[str, ...]] = ("out_norm",)
+        stream_normed: ClassVar[bool] = False
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def join(self, x: Tensor, branch: Branch, drop: Function) -> Tensor:
+        return x + drop(branch.compute(x))  # what the branch computes ends with its norm
+
+
 class Parallel(Wiring):
     """x + f(norm_f(x)) + g(norm_g(x)): all branches read the same stream (Wang & Komatsuzaki, 2021), as in GPT-NeoX."""
 

@@ -155,8 +155,7 @@ class Disentangled(Score):
         def heads(t: Tensor | None, norm: Norm | None, term: str) -> Tensor | None:
             if t is None or term not in self.config.terms:
                 return None
-            cut = t.unflatten(-1, (-1, attention.head_dim))
-            cut = (cut if norm is None else norm(cut)).transpose(0, 1)
+            cut = attention.cut(t, norm).transpose(0, 1)
             shared = attention.heads // cut.shape[0]
             return cut.repeat_interleave(shared, 0) if shared > 1 else cut
 

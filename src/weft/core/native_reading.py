@@ -25,7 +25,8 @@ def _heads(attention: "Attention", scope: Scope) -> native_training.Heads | None
     shape, tokens = scope.shape(attention.rules), scope.queries.shape[1]
     q_norm, causal = attention.q_norm, shape is Shape.CAUSAL
     norms_plain = all(
-        norm is None or (isinstance(norm, LayerNorm) and norm.plain) for norm in (q_norm, attention.k_norm)
+        norm is None or (isinstance(norm, LayerNorm) and norm.plain and attention.norm_over == "head")
+        for norm in (q_norm, attention.k_norm)
     )
     if (
         shape not in (Shape.ALL, Shape.CAUSAL)

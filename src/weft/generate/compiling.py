@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from weft.core.attention import Attention
-from weft.core.block import Block, Parallel, ParallelOneNorm, Plain, PostNorm, PreNorm, SandwichNorm
+from weft.core.block import Block, Parallel, ParallelOneNorm, Plain, PostNorm, PreNorm, ResultNorm, SandwichNorm
 from weft.core.heads import PerToken
 from weft.core.memories import Across, Prefix
 from weft.core.norms import LayerScale
@@ -139,7 +139,7 @@ def _block(p: Program, block: nn.Module, x: Register, setting: Setting) -> None:
     added, shared = list[Register](), None
     for name, compute in branches:
         norm, *behind = (getattr(block, f"{name}_{end}") for end in ("norm", "out_norm", "scale"))
-        if isinstance(block.wiring, PreNorm | SandwichNorm):
+        if isinstance(block.wiring, PreNorm | ResultNorm | SandwichNorm):
             p.emit(Kind.ADD, _finished(p, compute(p.normed(norm, x)), *behind), x)
         elif isinstance(block.wiring, PostNorm):
             p.emit(Kind.ADD, _finished(p, compute(x), *behind), x)

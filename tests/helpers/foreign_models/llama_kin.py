@@ -1,9 +1,11 @@
-"""Mistral, Qwen, Phi-3, SmolLM3, and Llama with stretched turns."""
+"""Mistral, OLMo 2, Qwen, Phi-3, SmolLM3, and Llama with stretched turns."""
 
 from helpers.foreign_models.decoders import LLAMA
 
+ENDS = {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}
+OLMO2 = {**LLAMA, **ENDS, "num_key_value_heads": 4}
 SLOW = {"num_hidden_layers": 3, "use_sliding_window": True, "sliding_window": 7}
-PHI3 = {**LLAMA, "pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}
+PHI3 = {**LLAMA, **ENDS}
 NOT_TURNED = {**LLAMA, "num_hidden_layers": 3, "no_rope_layers": [1, 0, 1], "pad_token_id": 0}
 LONG = {"rope_type": "longrope", "original_max_position_embeddings": 48, "attention_factor": 1.19}
 
@@ -29,6 +31,10 @@ CASES: dict[str, tuple[str, dict]] = {
     "mistral, no window": ("MistralForCausalLM", {**LLAMA, "sliding_window": None, "head_dim": 12}),
     "mistral, yarn turns": ("MistralForCausalLM", {**stretched("yarn", **YARN), "sliding_window": 40}),
     "mistral, no head": ("MistralModel", {**LLAMA, "sliding_window": 5}),
+    "olmo2": ("Olmo2ForCausalLM", {**OLMO2, "num_key_value_heads": 2}),
+    "olmo2, biases": ("Olmo2ForCausalLM", {**OLMO2, "attention_bias": True, "tie_word_embeddings": True}),
+    "olmo2, wide heads": ("Olmo2ForCausalLM", {**stretched("yarn", **YARN), **ENDS, "rms_norm_eps": 1e-3}),
+    "olmo2, no head": ("Olmo2Model", OLMO2),
     "qwen2": ("Qwen2ForCausalLM", {**LLAMA, "tie_word_embeddings": True}),
     "qwen2, upper windows": ("Qwen2ForCausalLM", {**LLAMA, **SLOW, "max_window_layers": 1}),
     "qwen2, yarn turns": ("Qwen2ForCausalLM", stretched("yarn", **YARN)),

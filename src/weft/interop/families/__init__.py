@@ -1,6 +1,6 @@
 """The model types that weft reads and writes, by their name in config.json. One file a type, or a few close ones.
 
-gpt2, gpt_neo, gptj, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma                language models (gptj: Phi too)
+gpt2, gpt_neo, gptj, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma                language models (Phi in gptj)
 bert, distilbert, electra, albert, mpnet, modernbert, deberta                        text encoders
 marian, bart, mbart, t5                                                              encoder–decoders
 vit, deit, vit_mae, dinov2, resnet, convnext, swin                                   pictures
@@ -28,7 +28,7 @@ from weft.interop.families.gpt2 import Gpt2
 from weft.interop.families.gpt_neo import GptNeo
 from weft.interop.families.gpt_neox import GptNeox
 from weft.interop.families.gptj import GptJ, Phi
-from weft.interop.families.llama import Llama, Mistral
+from weft.interop.families.llama import Llama, Mistral, Olmo2
 from weft.interop.families.marian import Marian
 from weft.interop.families.mbart import M2m100, Mbart
 from weft.interop.families.modernbert import ModernBert
@@ -50,6 +50,7 @@ _ALL = (
     Gpt2(),
     Llama(),
     Mistral(),
+    Olmo2(),
     Qwen2(),
     Qwen3(),
     SmolLm3(),

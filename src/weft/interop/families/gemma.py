@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from weft.core import Attention, Block, Capped, Dot, OnePlusRmsNorm, PreNorm, SandwichNorm
+from weft.core import Attention, Block, Capped, Dot, OnePlusRmsNorm, SandwichNorm
 from weft.errors import ConfigError
 from weft.interop.families.gemma_kin import GemmaKin, plain_or_even, windowed
 from weft.interop.families.llama import window_for_all
@@ -41,8 +41,6 @@ class Gemma(GemmaKin):
         "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 256,
     }  # fmt: skip
     activation_key = "hidden_act"
-    wiring = PreNorm.Config()
-    norms = {"mix_norm": "input_layernorm", "transform_norm": "post_attention_layernorm"}
 
     def activation(self, given: TheirConfig) -> str:
         """The activation of the gate: older files say gelu where they mean its approximation."""

@@ -1,10 +1,10 @@
 """What Gemma 1, 2 and 3 share, beyond Llama's kind of decoder: scaled embeddings, gains stored from one, wide heads."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from weft.core import Attention, Block, Gated, OnePlusRmsNorm, PerToken, Trunk, Window, Wiring
+from weft.core import Attention, Block, Gated, OnePlusRmsNorm, PerToken, Trunk, Window
 from weft.interop.families.parts import next_word_head
 from weft.interop.families.rope import read_turn
 from weft.interop.families.rotary_decoder import RotaryDecoder
@@ -21,8 +21,6 @@ class GemmaKin(RotaryDecoder):
     """A language model, and the same without a head."""
 
     activation_key: ClassVar[str] = "hidden_activation"
-    wiring: ClassVar[Wiring.Config]
-    norms: ClassVar[Mapping[str, str]]  # ours: theirs, of the norms in a block
 
     @abstractmethod
     def mixers(

@@ -1,9 +1,9 @@
-"""Llama (Touvron et al., 2023), and Mistral (Jiang et al., 2023), which has a window."""
+"""Llama (Touvron et al., 2023); Mistral (Jiang et al., 2023) has a window, OLMo 2 (2024) norms at other places."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from weft.core import Attention, Block, RmsNorm
+from weft.core import Attention, Block, ResultNorm, RmsNorm
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, one_window
 from weft.interop.family import only
 from weft.interop.their_config import TheirConfig
@@ -58,6 +58,31 @@ class Mistral(RotaryDecoder):
 
     def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
         return {"sliding_window": one_window(found)}
+
+
+class Olmo2(RotaryDecoder):
+    """Olmo2ForCausalLM and Olmo2Model: norms of what branches give, and of all queries and all keys of a token."""
+
+    name = "olmo2"
+    tasks = {"Olmo2ForCausalLM": "language-model", "Olmo2Model": None}
+    harmless = frozenset({"attention_dropout"})
+    defaults = {
+        "vocab_size": 50304,
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "max_position_embeddings": 2048,
+        "rms_norm_eps": 1e-5,
+    }
+    wiring = ResultNorm.Config()
+    norms = {"mix_out_norm": "post_attention_layernorm", "transform_out_norm": "post_feedforward_layernorm"}
+
+    def attention(self, given: TheirConfig, mix: Attention.Config, norm: RmsNorm.Config) -> Attention.Config:
+        return mix.replace(offsets=given.truth("attention_bias", False), qk_norm=norm, qk_norm_over="heads")
+
+    def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
+        return {"attention_bias": only(block.mix, Attention.Config, "mix").offsets}
 
 
 def window_for_all(given: TheirConfig, default: int | None) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from weft.core import Attention, Block, Gated, PerToken, RmsNorm, Trunk, Window
+from weft.core import Attention, Block, Gated, PerToken, PreNorm, RmsNorm, Trunk, Window, Wiring
 from weft.errors import ConfigError
 from weft.interop.families.parts import next_word_head
 from weft.interop.families.rope import TYPES, read_turn, write_turn
@@ -37,6 +37,9 @@ class RotaryDecoder(Family):
     defaults: ClassVar[Mapping[str, Any]]
     partial: ClassVar[bool] = False  # whether the turned share of a head can be stated
     rope_types: ClassVar[Mapping[str, str]] = TYPES
+    wiring: ClassVar[Wiring.Config] = PreNorm.Config()
+    # ours: theirs, of the norms in a block
+    norms: ClassVar[Mapping[str, str]] = {"mix_norm": "input_layernorm", "transform_norm": "post_attention_layernorm"}
 
     def attention(self, given: TheirConfig, mix: Attention.Config, norm: RmsNorm.Config) -> Attention.Config:
         """The attention of all layers, with what the family adds to it: offsets, norms of queries and keys."""
@@ -75,7 +78,8 @@ class RotaryDecoder(Family):
             hidden=given.whole("intermediate_size", usual["intermediate_size"]),
             offsets=self.mlp_offsets(given),
         )
-        block = Block.Config(mix=self.attention(given, mix, norm), transform=transform, norm=norm)
+        mix = self.attention(given, mix, norm)
+        block = Block.Config(mix=mix, transform=transform, norm=norm, wiring=self.wiring)
         blocks = tuple(_for_layer(block, turn, layer) for layer in self.layers(given, depth))
         same = all(one == blocks[0] for one in blocks)
         tied = given.truth("tie_word_embeddings", usual.get("tie_word_embeddings", False))
@@ -125,8 +129,10 @@ class RotaryDecoder(Family):
         width = mix.width(stream.dim)
         keys = (mix.kv_heads or mix.heads) * width
         layer: list[WeightRule] = [
-            SameTensor("layers.{i}.input_layernorm.weight", "trunk.blocks.{i}.mix_norm.gain"),
-            SameTensor("layers.{i}.post_attention_layernorm.weight", "trunk.blocks.{i}.transform_norm.gain"),
+            *(
+                SameTensor(f"layers.{{i}}.{theirs}.weight", f"trunk.blocks.{{i}}.{ours}.gain")
+                for ours, theirs in self.norms.items()
+            ),
             *self.attention_rules(mix, (mix.heads * width, keys, keys)),
             *self.mlp_rules(mlp),
         ]
