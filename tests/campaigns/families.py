@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from helpers.foreign import TOLERANCE, built, changed, difference, greedy, same_files, saved
 from helpers.foreign_models import (
+    answers,
     captions,
     decoders,
     encoders,
@@ -39,7 +40,7 @@ from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 
 MODULES = (decoders, llama_kin, gemma_kin, encoders, newer_encoders, translators, many_languages, pictures,
-           newer_pictures, captions, text_towers)  # fmt: skip
+           newer_pictures, captions, text_towers, answers)  # fmt: skip
 FOLDED = ("cls_token", "distillation_token", "position_embeddings", "class_embedding",
           "vision_model.embeddings.position_embedding.weight")  # fmt: skip
 TOWERS = {"clip_vision_model": "vision_model.", "clip_text_model": "text_model."}  # how weights of a tower alone begin
@@ -146,6 +147,8 @@ def _inputs(model: Any) -> dict[str, torch.Tensor]:
     if config.model_type in ("clip", "clip_text_model"):
         texts = text_towers.ended_texts(getattr(config, "text_config", config), draw)
         return texts if config.model_type != "clip" else {**texts, **_pictures(config.vision_config, draw)}
+    if config.model_type == "vilt":
+        return {**answers.asked_texts(config, draw), **_pictures(config, draw)}
     if model.main_input_name == "pixel_values":
         return _pictures(config, draw)
     vocab = config.vocab_size

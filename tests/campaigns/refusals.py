@@ -81,6 +81,10 @@ REFUSALS: dict[str, list[Refusal]] = {
         ("encoders other than ViT and DeiT", {"encoder": {"model_type": "swin"}}),
         ("decoders other than GPT-2", {"decoder": {"model_type": "bert"}}),
     ],
+    "vilt": [
+        ("other heads", architecture("ViltForMaskedLM")),
+        ("pictures of which patches are drawn (`max_image_length`)", {"max_image_length": 4}),
+    ],
     "clip": [
         ("`CLIPForImageClassification`", architecture("CLIPForImageClassification")),
         ("pictures that are not square", {"vision_config": {**CLIP_PICTURES, "image_size": [16, 24]}}),

@@ -36,13 +36,15 @@ RECIPES: dict[str, dict] = {
     "bit": {"image_processor_type": "BitImageProcessor", "size": {"shortest_edge": 27}, "crop_size": 24},
     "bit, a longest edge": {"image_processor_type": "BitImageProcessor", "crop_size": 24,
                        "size": {"shortest_edge": 20, "longest_edge": 40}},
+    "vilt": {"image_processor_type": "ViltImageProcessor", "size": {"shortest_edge": 24}, "size_divisor": 8},
+    "vilt, earlier": {"feature_extractor_type": "ViltFeatureExtractor", "size": 40, "size_divisor": 4, "do_pad": True},
     "deit, not scaled": {"image_processor_type": "DeiTImageProcessor", "do_resize": False, "crop_size": [24, 24]},
     "vit, no scale of numbers": {"size": {"height": 24, "width": 24}, "do_normalize": False, "do_rescale": False},
     "siglip, fast": {"image_processor_type": "SiglipImageProcessorFast", "size": {"height": 24, "width": 24}},
     **{f"vit, resampled {name}": {"size": {"height": 24, "width": 24}, "resample": number}
        for number, name in enumerate(FILTERS)},
 }  # fmt: skip
-SQUARE = [name for name in RECIPES if name != "convnext, whole"]  # those that end with 24 times 24 pixels
+SQUARE = [name for name in RECIPES if name != "convnext, whole" and "vilt" not in name]  # those that end with 24 times 24 pixels
 
 
 def drawn(height: int, width: int, channels: int = 3, *, seed: int = 0) -> np.ndarray:

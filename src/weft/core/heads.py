@@ -1,5 +1,7 @@
 """Heads: tokens become values. One value a token, or one for all tokens together."""
 
+from typing import Literal
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -17,13 +19,14 @@ from weft.tokens import Tokens
 class Dense(Part, nn.Module):
     """norm(act(W x + b)): a layer between the trunk and a head's last map (Devlin et al., 2019).
 
-    BERT's head for masked words has it with gelu and a norm, its pooler with tanh, DistilBERT's with relu.
+    BERT's head for masked words has it with gelu and a norm, its pooler with tanh, DistilBERT's with relu. ViLT's
+    answers follow a layer with act(norm(W x + b)).
     """
 
     class Config(BaseConfig):
         """`width` is the width of the result, by default the width of the input. Without an activation, act(x) = x.
 
-        Without `offsets` there is no b.
+        Without `offsets` there is no b. `normed` is where the norm stands: after the activation, or before it.
         """
 
         activation: Activation | None = "gelu"
@@ -31,6 +34,7 @@ class Dense(Part, nn.Module):
         width: int | None = None
         offsets: bool = True
         std: float = 0.02
+        normed: Literal["after", "before"] = "after"
 
         def check(self) -> None:
             at_least(self, 1, "width")
@@ -44,12 +48,15 @@ class Dense(Part, nn.Module):
             nn.init.zeros_(self.linear.bias)
         self.act = ACTIVATIONS[config.activation] if config.activation else None
         self.norm = config.norm.build(dim=self.width) if config.norm else None
+        self.normed = config.normed
 
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead E"]:
         plain = isinstance(self.linear, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
         x = self.linear(x.to(self.linear.weight.dtype) if plain else x)
-        x = x if self.act is None else self.act(x)
-        return x if self.norm is None else self.norm(x)
+        steps = (self.act, self.norm) if self.normed == "after" else (self.norm, self.act)
+        for step in steps:
+            x = x if step is None else step(x)
+        return x
 
 
 class Head(Part, nn.Module):
@@ -131,13 +138,14 @@ class Pooled(Head):
     class Config(Head.Config):
         """`first` reads the first real token; otherwise the mean. Weights start with standard deviation `std`.
 
-        `norm` and `dense` stand between that token and W; in training, `dropout` zeroes that share of what W is given.
-        `typical` is the usual number of tokens, by which the sum is divided.
+        `norm`, `dense` and `hidden` stand between that token and W, in this order; in training, `dropout` zeroes that
+        share of what W is given. `typical` is the usual number of tokens, by which the sum is divided.
         """
 
         first: bool = False
         norm: Norm.Config | None = None
         dense: Dense.Config | None = None
+        hidden: Dense.Config | None = None
         dropout: float = 0.0
         std: float = 0.02
         typical: float | None = None
@@ -152,7 +160,9 @@ class Pooled(Head):
         dim = dim if config.typical is None else 2 * dim
         self.norm = config.norm.build(dim=dim) if config.norm else None
         self.dense = config.dense.build(dim=dim) if config.dense else None
-        self.out = nn.Linear(dim if self.dense is None else self.dense.width, known(size))
+        dim = dim if self.dense is None else self.dense.width
+        self.hidden = config.hidden.build(dim=dim) if config.hidden else None
+        self.out = nn.Linear(dim if self.hidden is None else self.hidden.width, known(size))
         nn.init.normal_(self.out.weight, std=config.std)
         nn.init.zeros_(self.out.bias)
 
@@ -172,6 +182,8 @@ class Pooled(Head):
             x = _normed(self.norm, x)
         if self.dense is not None:
             x = self.dense(x)
+        if self.hidden is not None:
+            x = self.hidden(x)
         x = dropout(x, self.rate, self.training)
         plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
         return _in_float32(self.out(x.to(self.out.weight.dtype) if plain else x))

@@ -37,6 +37,7 @@ ACTIVATIONS: dict[str, str] = {
     "quick_gelu": "quick",
     "tanh": "tanh",
 }
+LABELLED = "Classification"  # in the names of their architectures that answer with a label
 THEIR_ACTIVATION = {ours: theirs for theirs, ours in ACTIVATIONS.items()}
 
 
@@ -51,6 +52,10 @@ class Family(ABC):
         frozenset()
     )  # classes of its makers' code in "auto_map", which weft never runs
     settings: ClassVar[Mapping[str, str]] = {}  # keys of config.json that say how it is trained, and our words for them
+
+    def labelled(self, architecture: str) -> bool:
+        """Whether such a model answers with a label."""
+        return LABELLED in architecture
 
     @property
     def called(self) -> str:

@@ -23,9 +23,11 @@ from weft.interop.preprocessors import (
 )
 from weft.interop.their_config import TheirConfig
 from weft.modalities.image import Picture, PictureEmbed
+from weft.modalities.picture_text import PictureTextEmbed
 from weft.modalities.preparation import Preparation
 from weft.models.autoencoder import Autoencoder
 from weft.models.dual_encoder import DualEncoder
+from weft.models.grounded import Grounded
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 
@@ -37,8 +39,7 @@ class PictureFamily(Family):
     processor: ClassVar[str] = "ViTImageProcessor"  # where a preprocessor_config.json names none
 
     def prepared(self, config: Model.Config, preprocessor: Mapping[str, Any] | None, where: str) -> Model.Config:
-        embed = config.reader().embed
-        assert isinstance(embed, PictureEmbed.Config)
+        embed = only_pictures(config)
         given = TheirConfig(dict(preprocessor or {}), where)
         usual = self.scale if preprocessor is None else processor_of(given, self.processor).scale
         fits = len(usual[0]) in (1, embed.channels)
@@ -83,19 +84,25 @@ def with_stream(config: Model.Config, stream: Stream.Config) -> Model.Config:
     """The same model with another stream that reads what comes in."""
     if isinstance(config, Autoencoder.Config):
         return config.replace(encoder=stream)
-    if isinstance(config, DualEncoder.Config):
+    if isinstance(config, DualEncoder.Config | Grounded.Config):
         return config.replace(picture=stream)
-    return config.replace(source=stream) if isinstance(config, Seq2Seq.Config) else stream
+    if isinstance(config, Seq2Seq.Config):
+        return config.replace(source=with_stream(config.source, stream))
+    return stream
 
 
 def with_embed(config: Model.Config, embed: PictureEmbed.Config) -> Model.Config:
     """The same model with another embedder."""
-    return with_stream(config, config.reader().replace(embed=embed))
+    stream = config.reader()
+    beside = stream.embed
+    joint = isinstance(beside, PictureTextEmbed.Config)
+    return with_stream(config, stream.replace(embed=beside.replace(picture=embed) if joint else embed))
 
 
 def only_pictures(config: Model.Config) -> PictureEmbed.Config:
-    """The embedder, which must be of pictures."""
+    """The embedder of pictures, which the model must have, alone or beside a text."""
     embed = config.reader().embed
+    embed = embed.picture if isinstance(embed, PictureTextEmbed.Config) else embed
     if not isinstance(embed, PictureEmbed.Config):
         raise ConfigError("the model does not read pictures")
     return embed
@@ -103,8 +110,16 @@ def only_pictures(config: Model.Config) -> PictureEmbed.Config:
 
 def seen(model: Model, pixel_values: Tensor) -> Picture:
     """The pictures that are these numbers once they are brought to the model's scale."""
-    inside = {Autoencoder: "encoder.embed", Seq2Seq: "source.embed", DualEncoder: "picture.embed"}
-    embed = model.get_submodule(inside.get(type(model), "embed"))
+    inside: Mapping[type[Model], str] = {
+        Autoencoder: "encoder",
+        Seq2Seq: "source",
+        DualEncoder: "picture",
+        Grounded: "picture",
+    }
+    reader: Any = model
+    while type(reader) in inside:
+        reader = reader.get_submodule(inside[type(reader)])
+    embed = reader.embed.picture if isinstance(reader.embed, PictureTextEmbed) else reader.embed
     assert isinstance(embed, PictureEmbed)
     return Picture(pixel_values / embed.scale + embed.mean)
 

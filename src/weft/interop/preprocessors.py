@@ -26,6 +26,7 @@ PROCESSOR_FILE = "processor_config.json"  # of models of pictures and texts; the
 MAX_PIXEL = 255  # of a file of pictures with 8 bits
 FILTERS: tuple[Resample, ...] = get_args(Resample)  # the place of a filter here is its number in their files
 CROPPED_BELOW = 384  # the size from which on ConvNeXt's processor cuts nothing off
+LONGEST = 1333 / 800  # times the shorter side is the longest that ViLT's processor leaves
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Processor:
     square: bool = False
     scale: Scale = HALF_SCALE
     crop_share: float | None = None  # of a side that is kept, where the size is what is left after cutting
+    multiple: int | None = None  # that both sides are cut down to, with LONGEST times the shorter side at most
 
 
 _CLIP = Processor(224, (224, 224), white=True, scale=CLIP_SCALE)
@@ -53,6 +55,7 @@ PROCESSORS = {
     "SiglipImageProcessor": Processor((224, 224), white=True),
     "PvtImageProcessor": Processor((224, 224), square=True, scale=IMAGENET),
     "MobileNetV1ImageProcessor": Processor(256, (224, 224), resample="bilinear"),
+    "ViltImageProcessor": Processor(384, multiple=32),
 }
 HARMLESS = names(
     """image_processor_type feature_extractor_type processor_class return_tensors data_format input_data_format device
@@ -74,8 +77,9 @@ def processor_of(given: TheirConfig, usual: str) -> Processor:
 def read_preparation(given: TheirConfig, usual: str) -> Preparation:
     """The sizes that a file gives to pictures."""
     known = processor_of(given, usual)
-    for step in ("do_pad", "do_flip_channel_order", "use_square_size", "do_thumbnail", "do_align_long_axis"):
+    for step in ("do_flip_channel_order", "use_square_size", "do_thumbnail", "do_align_long_axis"):
         given.only(step, False)
+    given.only("do_pad", False, *([True] if known.multiple else []))  # up to the largest of a batch, which is not read
     number = given.whole("resample", FILTERS.index(known.resample), least=0)
     if number >= len(FILTERS):
         raise ConfigError(f"resample is {number}; expected 0 to {len(FILTERS) - 1}", where=given.where)
@@ -140,6 +144,8 @@ def _resize(given: TheirConfig, known: Processor) -> dict[str, Any]:
         found = {"sides": _fixed(given, "size", known.size if isinstance(known.size, tuple) else None)}
     else:
         found = {"shortest": given.whole("size", size)}
+    if known.multiple is not None:
+        return _in_multiples(given, found, known.multiple)
     if known.crop_share is None:
         return found
     if set(found) != {"shortest"}:
@@ -151,6 +157,14 @@ def _resize(given: TheirConfig, known: Processor) -> dict[str, Any]:
     if share <= 0:
         raise ConfigError(f"crop_pct: expected a number above 0, found {share}", where=given.where)
     return {"shortest": int(edge / share), "crop": (edge, edge)}
+
+
+def _in_multiples(given: TheirConfig, found: dict[str, Any], usual: int) -> dict[str, Any]:
+    """The fields where a length of the shorter side is found, and both are cut down to multiples."""
+    if set(found) != {"shortest"}:
+        raise ConfigError("size: its processor knows shortest_edge only", where=given.where)
+    longest = int(LONGEST * found["shortest"])
+    return {**found, "longest": longest, "multiple": given.whole("size_divisor", usual)}
 
 
 def _by_names(given: TheirConfig, size: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,6 +200,8 @@ def _each(given: TheirConfig, key: str, default: tuple[float, ...]) -> tuple[flo
 
 def _processor_for(preparation: Preparation) -> str:
     """A processor of theirs with these steps, in earlier versions of their library too."""
+    if preparation.multiple is not None:
+        return "ViltImageProcessor"
     if preparation.sides is None:
         return "CLIPImageProcessor"
     return "ViTImageProcessor" if preparation.crop is None else "DeiTImageProcessor"
@@ -194,6 +210,10 @@ def _processor_for(preparation: Preparation) -> str:
 def _written_size(preparation: Preparation) -> dict[str, Any]:
     if preparation.sides is not None:
         return {"size": _named(preparation.sides)}
+    if preparation.multiple is not None:
+        if preparation.longest != int(LONGEST * (preparation.shortest or 0)):
+            raise ConfigError(f"ViLT's processor knows no longest side of {preparation.longest} pixels")
+        return {"size": {"shortest_edge": preparation.shortest}, "size_divisor": preparation.multiple, "do_pad": True}
     edges = {"shortest_edge": preparation.shortest, "longest_edge": preparation.longest}
     found = {name: edge for name, edge in edges.items() if edge is not None}
     return {"size": found} if found else {}

@@ -19,6 +19,7 @@ from weft.interop.families import FAMILIES
 from weft.json_text import read_json
 from weft.modalities.embedder import Embedder
 from weft.modalities.image import PictureEmbed
+from weft.modalities.picture_text import PictureTextEmbed
 from weft.modalities.text import TextEmbed
 from weft.models.dual_encoder import DualEncoder
 from weft.models.stream import Model
@@ -95,7 +96,12 @@ def trial_inputs(model: Model, vocab: int | None = None, marks: Collection[int] 
         words = np.setdiff1d(known, np.array([*marks, _padding(embed)], np.int64))
         return torch.from_numpy(draw.choice(words if len(words) else known, (2, length)))
 
-    if isinstance(embed, PictureEmbed.Config):
+    if isinstance(embed, PictureTextEmbed.Config):
+        picture, text = embed.picture, embed.text
+        shape = (2, picture.channels, *(side * picture.stride for side in picture.grid))
+        inputs = {"pixel_values": torch.from_numpy(draw.normal(size=shape)).float()}
+        inputs |= _masked(ids(vocab or text.vocab, min(16, text.context)))
+    elif isinstance(embed, PictureEmbed.Config):
         shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))
         inputs = {"pixel_values": torch.from_numpy(draw.normal(size=shape)).float()}
         if isinstance(config, DualEncoder.Config):
@@ -106,9 +112,15 @@ def trial_inputs(model: Model, vocab: int | None = None, marks: Collection[int] 
         if embed.end is not None:  # what stands behind an end is nothing here
             inputs["input_ids"].masked_fill_(inputs["input_ids"] == embed.end, int(embed.end == 0))
         if embed.reading == "free" and target is None:
-            inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
-            inputs["attention_mask"][1, inputs["input_ids"].shape[1] // 2 :] = 0
+            inputs = _masked(inputs["input_ids"])
     return inputs if target is None else {**inputs, "decoder_input_ids": ids(target.embed.size, 7)}
+
+
+def _masked(ids: Tensor) -> dict[str, Tensor]:
+    """Ids of which the second half of the second row is padding."""
+    mask = torch.ones_like(ids)
+    mask[1, ids.shape[1] // 2 :] = 0
+    return {"input_ids": ids, "attention_mask": mask}
 
 
 def _padding(embed: Any) -> int:

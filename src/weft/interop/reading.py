@@ -25,6 +25,7 @@ from weft.interop.their_config import TheirConfig
 from weft.interop.tokenizer_files import check_tokenizer, read_tokenizer, within_table
 from weft.interop.weights import OTHER_FORMATS, PICKLES, Shards, fill, inside
 from weft.json_text import read_json
+from weft.modalities.picture_text import PictureTextEmbed
 from weft.modalities.preparation import Preparation
 from weft.modalities.text import TextEmbed
 from weft.models.dual_encoder import DualEncoder
@@ -36,7 +37,6 @@ from weft.storage.tensor_file import pickle_error
 
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst")
 CHAT_TEMPLATE = "chat_template.jinja"
-LABELLED = "Classification"  # in the names of their architectures that answer with a label
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def read_folder(source: str | Path) -> Imported:
     family, architecture, remarks = _family(data, where)
     task = family.tasks[architecture]
     labels: tuple[str, ...] = ()
-    if LABELLED in architecture:
+    if family.labelled(architecture):
         data, labels, noticed = with_labels(data, where)
         remarks += noticed
     given = TheirConfig(data, where, known_code=family.known_code)
@@ -195,7 +195,7 @@ def _chat_template(folder: Path, names: dict[str, Any]) -> str | None:
 def _has_texts(config: Model.Config) -> bool:
     """Whether a model reads or writes texts."""
     return isinstance(config, Seq2Seq.Config | DualEncoder.Config) or isinstance(
-        config.reader().embed, TextEmbed.Config
+        config.reader().embed, TextEmbed.Config | PictureTextEmbed.Config
     )
 
 

@@ -51,15 +51,16 @@ def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         found["ids"] = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in wanted["texts"]]
     kind = wanted.get("kind")
-    if kind in ("picture label", "picture text"):
-        import numpy
-        from PIL import Image
-
+    if kind == "picture answer":
         processor = transformers.AutoImageProcessor.from_pretrained(folder)
-        arrays = [numpy.frombuffer(base64.b64decode(one["bytes"]), numpy.uint8) for one in wanted["inputs"]]
-        shapes = [one["shape"] for one in wanted["inputs"]]
-        pictures = [Image.fromarray(one.reshape(shape)) for one, shape in zip(arrays, shapes, strict=True)]
-        given = [processor(images=one, return_tensors="pt") for one in pictures]
+        for one in wanted["inputs"]:
+            words = tokenizer(one["question"], return_tensors="pt")
+            found["answers"].append(
+                label(model, {**words, **processor(images=opened(one["picture"]), return_tensors="pt")})
+            )
+    elif kind in ("picture label", "picture text"):
+        processor = transformers.AutoImageProcessor.from_pretrained(folder)
+        given = [processor(images=opened(one), return_tensors="pt") for one in wanted["inputs"]]
         labels = kind == "picture label"
         found["answers"] = [label(model, one) for one in given] if labels else written(model, tokenizer, given, wanted)
     elif kind == "blank":
@@ -72,6 +73,14 @@ def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
         labels = kind == "label"
         found["answers"] = [label(model, one) for one in given] if labels else written(model, tokenizer, given, wanted)
     return found
+
+
+def opened(sent: dict[str, Any]) -> Any:
+    """A picture from its bytes."""
+    import numpy
+    from PIL import Image
+
+    return Image.fromarray(numpy.frombuffer(base64.b64decode(sent["bytes"]), numpy.uint8).reshape(sent["shape"]))
 
 
 def label(model: Any, given: Any) -> list[Any]:

@@ -6,7 +6,7 @@ turns pixels into a grid of vectors is left to its kinds: `PatchEmbed` here, a c
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from einops import rearrange
@@ -89,6 +89,9 @@ class PictureEmbed(Embedder):
     class Config(Embedder.Config):
         """`grid` is the rows and columns of tokens that positions are learned for; other sizes are stretched over it.
 
+        Then the edges of the picture lie on those of the grid; with `stretched` by "middles", the middles of the
+        outermost tokens on those of the grid (Kim et al., 2021).
+
         `class_tokens` learned vectors stand in front: one for a class (Dosovitskiy et al., 2021), a second for what a
         teacher says of it (Touvron et al., 2021). `mean` and `std` bring the pixels of each channel to a common scale
         (one number stands for all channels). In training, `drop` leaves out that share of the tokens. `reference` is
@@ -107,6 +110,7 @@ class PictureEmbed(Embedder):
         reference: float = 1.0
         dropout: float = 0.0
         drop: float = 0.0
+        stretched: Literal["edges", "middles"] = "edges"
 
         def check(self) -> None:
             at_least(self, 1, "channels")
@@ -194,12 +198,22 @@ class PictureEmbed(Embedder):
         step, (height, width) = self.config.stride, raw.pixels.shape[2:]
         lines = [torch.arange(math.ceil(side / step), device=raw.pixels.device) + 0.5 for side in (height, width)]
         y, x = (t.flatten()[None] for t in torch.meshgrid(*lines, indexing="ij"))
-        rows, columns = (places * step / side for places, side in zip(self.config.grid, (height, width), strict=True))
+        row, column = (
+            self._over_grid(line, places, side)
+            for line, places, side in zip((y, x), self.config.grid, (height, width), strict=True)
+        )
         ground = (
             torch.ones(1, 1, device=y.device) if raw.metres is None else raw.metres[:, None] / self.config.reference
         )
         ground = ground.nan_to_num(1.0)  # of unknown size: as usual
-        return {"row": y * rows - 0.5, "column": x * columns - 0.5, "south": y * ground, "east": x * ground}
+        return {"row": row, "column": column, "south": y * ground, "east": x * ground}
+
+    def _over_grid(self, middles: Float[Tensor, "1 N"], places: int, side: int) -> Float[Tensor, "1 N"]:
+        """Where the middles of tokens, counted in tokens along a side of so many pixels, lie on the grid's places."""
+        if self.config.stretched == "edges":
+            return middles * (places * self.config.stride / side) - 0.5
+        last = math.ceil(side / self.config.stride) - 1
+        return (middles - 0.5) * ((places - 1) / last if last else 0.0)
 
     def counted(self, raw: Picture) -> tuple[int, int] | None:
         """Rows and columns of the tokens, where the coordinates count them; None where they are stretched."""

@@ -1,6 +1,7 @@
-"""Pictures and texts in one stream: the tokens of a picture, then those of a text about it; all read each other."""
+"""Pictures and texts in one stream: the tokens of a picture and those of a text about it; all read each other."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Int
@@ -30,10 +31,14 @@ class PictureTextEmbed(Embedder):
     """
 
     class Config(Embedder.Config):
-        """The embedders of the two sides. A head has as many values as that of the text alone."""
+        """The embedders of the two sides, and the one whose tokens stand `first`.
+
+        A head has as many values as that of the text alone.
+        """
 
         picture: PictureEmbed.Config
         text: TextEmbed.Config
+        first: Literal["picture", "text"] = "picture"
 
         def check(self) -> None:
             if self.text.reading != "free":
@@ -49,7 +54,7 @@ class PictureTextEmbed(Embedder):
         self.config = config
         self.picture = config.picture.build(dim=dim)
         self.text = config.text.build(dim=dim)
-        self.kinds = nn.Parameter(torch.randn(2, dim) * 0.02)
+        self.kinds = nn.Parameter(torch.randn(2, dim) * 0.02)  # of what stands first, and of what follows
 
     @property
     def table(self) -> nn.Embedding:
@@ -59,11 +64,14 @@ class PictureTextEmbed(Embedder):
     def forward(self, raw: PictureText, *, slots: Slots | None = None) -> Tokens:
         picture, text = self.picture(raw.picture), self.text(raw.text)
         picture = picture if raw.owner is None else picture.rows(raw.owner)
-        return join(picture.with_x(picture.x + self.kinds[0]), text.with_x(text.x + self.kinds[1]))
+        first, second = (picture, text) if self.config.first == "picture" else (text, picture)
+        return join(first.with_x(first.x + self.kinds[0]), second.with_x(second.x + self.kinds[1]))
 
     def places(self, raw: PictureText) -> tuple[slice, slice]:
         """Where in the stream the picture's grid stands, without class tokens, and where the text does."""
         stride, sides = self.config.picture.stride, raw.picture.pixels.shape[2:]
-        first = self.config.picture.class_tokens
-        last = first + -(-sides[0] // stride) * -(-sides[1] // stride)
-        return slice(first, last), slice(last, last + raw.text.ids.shape[1])
+        words, marks = raw.text.ids.shape[1], self.config.picture.class_tokens
+        patches = -(-sides[0] // stride) * -(-sides[1] // stride)
+        before = words if self.config.first == "text" else 0
+        start = 0 if self.config.first == "text" else marks + patches
+        return slice(before + marks, before + marks + patches), slice(start, start + words)

@@ -39,17 +39,15 @@ class Proof:
 
     def asked(self) -> dict[str, Any]:
         """The questions for the other process, as JSON: the kind of answer, the inputs and the settings."""
-        inputs = [_sent(one) if isinstance(one, np.ndarray) else one for one in self.inputs]
+        inputs = [_sent(one) for one in self.inputs]
         return {"kind": self.kind, "inputs": inputs, "settings": self.settings, "limits": self.limits}
 
     def compare(self, found: Sequence[Any], folder: Path) -> None:
         """Refuse answers that are not the run's."""
         for given, ours, theirs in zip(self.inputs, self.answers, found, strict=True):
             if not self._same(ours, theirs):
-                shown = f"{given!r:.80}"
-                if isinstance(given, np.ndarray):
-                    shown = f"a picture of {given.shape[1]} x {given.shape[0]} pixels"
-                problem = f"the Hugging Face library answers {theirs!r:.120} to {shown}, the run answers {ours!r:.120}"
+                found_there = f"the Hugging Face library answers {theirs!r:.120} to {_shown(given)}"
+                problem = f"{found_there}, the run answers {ours!r:.120}"
                 raise DataError(problem, where=str(folder))
 
     def _same(self, ours: Any, theirs: Sequence[Any]) -> bool:
@@ -66,9 +64,22 @@ class Proof:
         return ours in theirs
 
 
-def _sent(picture: np.ndarray) -> dict[str, Any]:
-    """The bytes of a picture as JSON has them, with its height, width and channels."""
-    return {"shape": list(picture.shape), "bytes": base64.b64encode(picture.tobytes()).decode()}
+def _sent(given: Any) -> Any:
+    """An input as JSON has it: of pictures the bytes, with their height, width and channels."""
+    if isinstance(given, dict):
+        return {name: _sent(part) for name, part in given.items()}
+    if not isinstance(given, np.ndarray):
+        return given
+    return {"shape": list(given.shape), "bytes": base64.b64encode(given.tobytes()).decode()}
+
+
+def _shown(given: Any) -> str:
+    """An input in words, for a message."""
+    if isinstance(given, dict):
+        return ", ".join(map(_shown, given.values()))
+    if isinstance(given, np.ndarray):
+        return f"a picture of {given.shape[1]} x {given.shape[0]} pixels"
+    return f"{given!r:.80}"
 
 
 def predicted(task: "Task[Any, Any, Any]", run: Loaded, inputs: Sequence[Any], **settings: Any) -> list[dict[str, Any]]:

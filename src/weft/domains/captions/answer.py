@@ -10,12 +10,13 @@ from torch import Tensor
 
 from weft.batches.source import Source
 from weft.domains.captions.answer_inputs import given_questions, one_question, opened_questions, scene_asked
-from weft.domains.captions.answering import Answering, AnswerWriter, PictureQuestion
+from weft.domains.captions.answering import Answering, PictureQuestion
 from weft.domains.captions.cards import ANSWER
+from weft.domains.captions.choosing import AnswerChooser, answer_codec, answerer
 from weft.domains.captions.codec import UsualAnswers
 from weft.domains.captions.dataset import measured_questions
 from weft.domains.captions.encoded.questions import SeenQuestions, asked_pictures
-from weft.domains.captions.exchange import caption_outgoing
+from weft.domains.captions.exchange import adopted_answers, answer_outgoing, answer_proof
 from weft.domains.captions.measures.answering import answer_measures
 from weft.domains.captions.recipe import answerers as recipes
 from weft.domains.captions.settings import AnswerTraining
@@ -29,6 +30,7 @@ from weft.domains.pictures.recipe import batch_in_words, continued_backbone, dec
 from weft.domains.pictures.views.learned_view import LearnedView, learned_names
 from weft.domains.texts.codec.text import TextCodec
 from weft.inspect.views import View
+from weft.interop import Imported
 from weft.modalities.image import PictureEmbed
 from weft.modalities.picture_text import PictureTextEmbed
 from weft.models.backbone import embed_of
@@ -36,11 +38,14 @@ from weft.models.grounded import Grounded
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 from weft.objectives import TargetAnswer
+from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import partly_new_rates, start_weights, with_lora
+from weft.tasks.labels.several import SeveralCodec
 from weft.tasks.outgoing import Outgoing
 from weft.tasks.parts import End, Parts
+from weft.tasks.proof import Proof
 from weft.tasks.recipe import with_model_settings
 from weft.tasks.request import Listen, Loaded, Measured, Prediction, Request
 from weft.tasks.table_inputs import InputColumn, InputRow
@@ -51,33 +56,46 @@ from weft.training.progress import Progress, read_counter
 def look_at_answer(run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> View:
     """What counted for each word of the question and of the answer, or what the embedder learned."""
     how.chosen  # noqa: B018 (settings that contradict each other are refused before anything is computed)
-    writer = AnswerWriter(run)
+    who = answerer(run)
     if how.what is not None:
-        source = writer.model.source
-        return LearnedView(source.picture if isinstance(source, Grounded) else source, learned_names(how.what))
+        return LearnedView(_seeing(run.model), learned_names(how.what))
     given = one_question(run, inputs, how.question)
     scene = scene_asked(inputs[0])
     known = () if scene is None else scene.album.questions[0]
     asked = [PictureQuestion(0, given.text)]
-    codec, score, chance = writer.texts.answer, None, None
+    codec, score, chance, label = answer_codec(who), None, None, None
     if how.answer is None:
-        _, best = writer.answer(given.frames, asked, [Answering(beam=how.beam)])[0][0][0]
+        text, best = who.answer(given.frames, asked, [Answering(beam=how.beam)])[0][0][0]
         ids, score, chance = best.ids, best.score, math.exp(best.log_probability)
     else:
-        ids = tuple(codec.ids([how.answer.strip()])[0].tolist())
+        text, ids = how.answer.strip(), ()
+    if isinstance(who, AnswerChooser):
+        label = who.number(text)
+    if how.answer is not None or label is not None:
+        ids = tuple(codec.ids([text])[0].tolist())
     what = AnsweredPicture(
         pixels=given.frames.pictures[0].pixels,
-        raw=writer.raw(given.read, given.text),
-        question=tuple(writer.texts.question.ids([given.text.strip()])[0].tolist()),
-        before=len(writer.texts.question.marks.before),
-        opening=tuple(writer.marks.written_from),
+        raw=who.raw(given.read, given.text),
+        question=tuple(who.question.ids([given.text.strip()])[0].tolist()),
+        before=len(who.question.marks.before),
+        opening=who.opening,
         ids=ids,
         title=given.name,
         score=score,
         chance=chance,
         regions=next((one.regions for one in known if one.text == given.text), ()),
+        label=label,
     )
-    return answer_view(writer.model, codec.tokenizer, what, how)
+    assert isinstance(run.model, Seq2Seq | Stream)
+    return answer_view(run.model, codec.tokenizer, what, how)
+
+
+def _seeing(model: Model) -> Stream:
+    """The stream that reads pictures."""
+    source = model.source if isinstance(model, Seq2Seq) else model
+    source = source.picture if isinstance(source, Grounded) else source
+    assert isinstance(source, Stream)
+    return source
 
 
 ENDS = {
@@ -86,16 +104,21 @@ ENDS = {
     "answer": End.of(TextCodec, side="target"),
     "usual": End.of(UsualAnswers),
 }
+LABELS = {"picture": ENDS["picture"], "question": ENDS["question"], "answer": End.of(SeveralCodec)}
 
 
 @final
 class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
-    """An encoder in which a question reads a picture, or both are one stream; and a decoder that writes the answer."""
+    """An encoder in which a question reads a picture, or both are one stream; and a decoder that writes the answer.
+
+    Models from elsewhere may have a head instead, whose labels are the answers.
+    """
 
     card = ANSWER
     parts = (
         Parts(ENDS, (Seq2Seq,), PictureEmbed, source=Grounded),
         Parts(ENDS, (Seq2Seq,), PictureTextEmbed, source=Stream),
+        Parts(LABELS, (Stream,), PictureTextEmbed),
     )
     recipe = recipes.ANSWERING
     unit = "token"
@@ -103,6 +126,10 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
     asks = (Asks("picture and question", "a picture with a question", pictures.PICTURE.endings),)
     Predict = Answering
     Look = LookAtAnswer
+
+    def starting(self, request: Request) -> Request:
+        recipes.refuse_labels(request)
+        return request
 
     def codecs(self, data: PictureData, training: AnswerTraining, known: Codecs) -> Codecs:
         return {"picture": pictures.picture_codec(data, training, known), **recipes.text_codecs(data, training, known)}
@@ -192,7 +219,7 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Answering, listen: Listen | None) -> list[Answer]:
         given = given_questions(run, inputs, how.question)
-        (found,) = AnswerWriter(run).answer(given.frames, given.asked, [how])
+        (found,) = answerer(run).answer(given.frames, given.asked, [how])
         return [
             Answer(
                 i,
@@ -210,10 +237,16 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
         return measured_questions(sources, self.read_by(run))
 
     def measure(self, run: Loaded, held_out: Album, progress: Progress, seconds: float | None = None) -> Measured:
-        return answer_measures(AnswerWriter(run), pictures.frames_for(run, held_out), held_out, progress)
+        return answer_measures(answerer(run), pictures.frames_for(run, held_out), held_out, progress)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> View:
         return look_at_answer(run, inputs, how)
 
+    def adopted(self, model: Imported) -> Adopted:
+        return adopted_answers(model)
+
     def outgoing(self, run: Loaded) -> Outgoing:
-        return caption_outgoing(run, "answer", None)
+        return answer_outgoing(run, self.Predict)
+
+    def proof(self, run: Loaded, tolerance: float) -> Proof | None:
+        return answer_proof(self, run)

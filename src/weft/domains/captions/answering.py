@@ -1,6 +1,10 @@
-"""Answers to questions about pictures by a run: written word by word, or chosen among some. Knows no files."""
+"""Answers to questions about pictures by a run: written word by word, or chosen among some. Knows no files.
+
+`AnswerWriter` is for models with a decoder, `choosing.AnswerChooser` for those whose answers are labels.
+"""
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -76,36 +80,96 @@ class AnswerList:
     texts: Mapping[tuple[int, ...], str]
 
 
-class AnswerWriter:
-    """Answers questions about pictures, by the model and codecs of a run."""
+class Answerer(ABC):
+    """Answers questions about pictures, by the model and codecs of a run. `room` is the most tokens of a question.
 
-    def __init__(self, run: Loaded):
-        self.run, self.model = run, seq2seq(run)
-        self.texts = TextCodecs(run.codec("question", TextCodec), run.codec("answer", TextCodec))
-        self.usual = run.codec("usual", UsualAnswers)
-        self.marks = self.texts.answer.marks
-        question, answer = contexts_of(self.model.config, AnswerTraining())
-        assert question is not None and answer is not None
-        self.contexts = Contexts(question, answer)
-        self.longest = int(run.data.amounts.get("longest", USUAL_LONGEST))
+    `usual` are the answers that its training data gave; None where a model came without them.
+    """
+
+    opening: tuple[int, ...] = ()  # the ids that a decoder starts to write from
+
+    def __init__(self, run: Loaded, room: int):
+        self.run, self.room = run, room
+        self.question, usual = run.codec("question", TextCodec), run.codecs.get("usual")
+        self.usual = usual if isinstance(usual, UsualAnswers) else None
+
+    @property
+    def chooses(self) -> bool:
+        """Whether there are answers to choose among that nobody has to name."""
+        return self.usual is not None
+
+    @abstractmethod
+    def answer(
+        self,
+        frames: Frames,
+        asked: Sequence[PictureQuestion],
+        ways: Sequence[Answering],
+        progress: Progress | None = None,
+    ) -> list[list[list[WrittenText]]]:
+        """For each way of answering, the best answers to each question, with their tokens and scores."""
+
+    @abstractmethod
+    def score(self, frames: Frames, questions: Sequence[Sequence[Question]]) -> tuple[float, int] | None:
+        """The summed loss of the usual answers in nats, and the tokens; None where answers are no texts."""
 
     def ids(self, text: str) -> np.ndarray:
         """A question between its marks; one that the model has no room for is refused."""
         if not text.strip():
             raise WeftError("the question is empty", where="question", fix="ask something about the picture")
-        (ids,) = self.texts.question.ids([text.strip()])
-        ids = self.texts.question.marks.around(ids)
-        if len(ids) > self.contexts.question:
-            problem = f"a question of {len(ids)} tokens, and the model reads {self.contexts.question}"
+        (ids,) = self.question.ids([text.strip()])
+        ids = self.question.marks.around(ids)
+        if len(ids) > self.room:
+            problem = f"a question of {len(ids)} tokens, and the model reads {self.room}"
             raise WeftError(problem, where=repr(text[:60]), fix="ask in fewer words, or train with --set context=…")
         return ids
+
+    def batches(
+        self, frames: Frames, asked: Sequence[PictureQuestion], followed: int, progress: Progress | None
+    ) -> Iterator[tuple[list[int], QuestionBatch]]:
+        """Questions in batches about pictures of one shape: their numbers among all, and the batch for the model."""
+        rows = max(1, MAX_HYPOTHESES // followed)
+        by_picture: dict[int, list[int]] = {}
+        for place, one in enumerate(asked):
+            by_picture.setdefault(one.picture, []).append(place)
+        for pictures, picture in in_batches(self.run, frames, progress, at_once=rows):
+            places = [place for row in pictures.tolist() for place in by_picture.get(row, ())]
+            if not places:
+                continue
+            owner = [number for number, row in enumerate(pictures.tolist()) for _ in by_picture.get(row, ())]
+            questions = PaddedIds.of([self.ids(asked[place].text) for place in places])
+            batch = QuestionBatch(picture, questions, torch.tensor(owner)).to(picture.pixels.device)
+            for start in range(0, len(places), rows):
+                yield places[start : start + rows], batch[start : start + rows]
+
+    def raw(self, picture: Picture, question: str) -> PictureText:
+        """One question about one picture, as the model reads it."""
+        ids = PaddedIds.of([self.ids(question)]).to(picture.pixels.device)
+        return PictureText(picture, ids.raw(), torch.zeros(1, dtype=torch.long, device=picture.pixels.device))
+
+
+class AnswerWriter(Answerer):
+    """Answers by a decoder."""
+
+    def __init__(self, run: Loaded):
+        self.model = seq2seq(run)
+        question, answer = contexts_of(self.model.config, AnswerTraining())
+        assert question is not None and answer is not None
+        super().__init__(run, question)
+        self.texts = TextCodecs(self.question, run.codec("answer", TextCodec))
+        self.marks = self.texts.answer.marks
+        self.opening = tuple(self.marks.written_from)
+        self.contexts = Contexts(question, answer)
+        self.longest = int(run.data.amounts.get("longest", USUAL_LONGEST))
 
     def choices(self, how: Answering) -> AnswerList | None:
         """What a search may write: the answers that are named, the usual ones, or anything (None)."""
         if not (how.choose or how.choices):
             return None
         texts: dict[tuple[int, ...], str] = {}
-        names = how.named or self.usual.answers
+        if not how.named and self.usual is None:
+            problem = "this model came without a list of usual answers to choose from"
+            raise WeftError(problem, where="--set choose", fix="name answers: --set choices=red,green")
+        names = how.named or (self.usual.answers if self.usual is not None else ())
         for name, ids in zip(names, self.texts.answer.ids(names), strict=True):
             fits = self.marks.fits(ids, self.contexts.answer)
             other = texts.setdefault(tuple(ids.tolist()), name) if fits else name
@@ -125,7 +189,7 @@ class AnswerWriter:
         """For each way of answering, the best answers to each question, with their tokens and scores."""
         found: list[list[list[WrittenText]]] = [[[] for _ in asked] for _ in ways]
         lists = [self.choices(how) for how in ways]
-        for places, given in self._batches(frames, asked, max(map(_followed, ways), default=1), progress):
+        for places, given in self.batches(frames, asked, max(map(_followed, ways), default=1), progress):
             memories: dict[str, Tokens] = {}
             for number, (how, choices) in enumerate(zip(ways, lists, strict=True)):
                 used: Any = prepared(self.model.eval(), how.precision)
@@ -137,29 +201,11 @@ class AnswerWriter:
                     found[number][place] = best
         return found
 
-    def _batches(
-        self, frames: Frames, asked: Sequence[PictureQuestion], followed: int, progress: Progress | None
-    ) -> Iterator[tuple[list[int], QuestionBatch]]:
-        """Questions in batches about pictures of one shape: their numbers among all, and the batch for the model."""
-        rows = max(1, MAX_HYPOTHESES // followed)
-        by_picture: dict[int, list[int]] = {}
-        for place, one in enumerate(asked):
-            by_picture.setdefault(one.picture, []).append(place)
-        for pictures, picture in in_batches(self.run, frames, progress, at_once=rows):
-            places = [place for row in pictures.tolist() for place in by_picture.get(row, ())]
-            if not places:
-                continue
-            owner = [number for number, row in enumerate(pictures.tolist()) for _ in by_picture.get(row, ())]
-            questions = PaddedIds.of([self.ids(asked[place].text) for place in places])
-            batch = QuestionBatch(picture, questions, torch.tensor(owner)).to(picture.pixels.device)
-            for start in range(0, len(places), rows):
-                yield places[start : start + rows], batch[start : start + rows]
-
     def _written(
         self, used: Any, memory: Tokens, given: QuestionBatch, how: Answering, choices: AnswerList | None
     ) -> list[list[WrittenText]]:
         """The best answers to a batch of questions. Where answers are drawn, picture and question decide the draw."""
-        opening = list(self.marks.written_from)
+        opening = list(self.opening)
         room, rule = self.contexts.answer - len(opening), None if choices is None else choices.rule
         limit = max(1, min(how.max_tokens or self.longest + EXTRA_TOKENS, room)) if rule is None else rule.limit
         hypotheses = written(
@@ -184,11 +230,6 @@ class AnswerWriter:
             raise DataError(problem, fix="name shorter ones")
         batches = whole_questions(in_batches(self.run, frames, Progress(quiet=True), at_once=SCORED), ids, self.marks)
         return scored(TargetToken.Config(), self.model, batches)
-
-    def raw(self, picture: Picture, question: str) -> PictureText:
-        """One question about one picture, as the model reads it."""
-        ids = PaddedIds.of([self.ids(question)]).to(picture.pixels.device)
-        return PictureText(picture, ids.raw(), torch.zeros(1, dtype=torch.long, device=picture.pixels.device))
 
 
 def _followed(how: Answering) -> int:

@@ -11,18 +11,23 @@ from weft.domains.pictures.settings import Ground
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.exchange import generation, marks_of, text_codec, text_files, tokenizer_of, with_text
 from weft.errors import WeftError
+from weft.generate.decode import Decoding
 from weft.interop import Imported, Marks
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.dual_encoder import DualEncoder
 from weft.models.seq2seq import Seq2Seq
-from weft.objectives import TargetToken
+from weft.objectives import Several, TargetToken
 from weft.tasks.adopting import Adopted
-from weft.tasks.asks import Given
+from weft.tasks.asks import Given, Questioned
 from weft.tasks.codec import Codec
-from weft.tasks.outgoing import Outgoing, with_labels
-from weft.tasks.proof import MOST, Proof
+from weft.tasks.labels.several import SeveralCodec
+from weft.tasks.outgoing import Outgoing, plain_model, with_labels
+from weft.tasks.planning import AnyTask
+from weft.tasks.proof import MOST, Proof, predicted
 from weft.tasks.request import Loaded
+
+TRIED_QUESTION = "what is it"
 
 
 def adopted_captions(imported: Imported) -> Adopted:
@@ -52,6 +57,35 @@ def _check_end(model: DualEncoder, tokenizer: Tokenizer) -> None:
         problem = f"texts end by the ids {list(after)}, and the model reads their vectors at {embed.end}"
         fix = "fetch the model's config.json and tokenizer.json from one place"
         raise WeftError(problem, where="tokenizer.json", fix=fix)
+
+
+def adopted_answers(imported: Imported) -> Adopted:
+    """A model that answers questions about pictures by its labels."""
+    tokenizer, codecs = tokenizer_of(imported), dict[str, Codec.Config](picture_codec_of(imported))
+    if tokenizer is not None:
+        codecs["question"] = TextCodec.Config(digest=tokenizer.digest)
+    codecs["answer"] = SeveralCodec.Config(names=imported.labels)
+    return Adopted(codecs, Several.Config(), picture_settings(imported), text_files(imported))
+
+
+def answer_outgoing(run: Loaded, how: type[Decoding]) -> Outgoing:
+    """What an export of a run that answers questions about pictures asks for."""
+    answers = run.codecs.get("answer")
+    if not isinstance(answers, SeveralCodec):
+        return caption_outgoing(run, "answer", None)
+    found = with_text(Outgoing(plain_model(run), labels=answers.names), run, text_codec(run, "question"))
+    return with_pictures(found, run)
+
+
+def answer_proof(task: AnyTask, run: Loaded) -> Proof | None:
+    """Pictures with a question, and the answers that a run gives; None where it cannot read them."""
+    pictures = trial_pictures(run.model.config, MOST)
+    if not pictures or text_codec(run, "question") is None:
+        return None
+    run = as_sent(run)
+    given = [Questioned(one, TRIED_QUESTION) for one in pictures]
+    answers = [one["text"] for one in predicted(task, run, given)]
+    return Proof("picture answer", [{"picture": one, "question": TRIED_QUESTION} for one in pictures], answers)
 
 
 def caption_outgoing(run: Loaded, end: str, how: type[Captioning] | None) -> Outgoing:

@@ -9,7 +9,6 @@ from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.encoded.frames import SMALL
 from weft.domains.pictures.given import codec_of
 from weft.interop import Imported
-from weft.modalities.image import PictureEmbed
 from weft.models.backbone import embed_of
 from weft.models.stream import Model
 from weft.tasks.adopting import shape_of
@@ -28,8 +27,7 @@ TRIED = 32  # pictures of different shapes, most of them oblong
 
 def picture_codec_of(imported: Imported) -> dict[str, PictureCodec.Config]:
     """The end of a model that reads pictures, of the size that it reads."""
-    embed = imported.config.reader().embed
-    assert isinstance(embed, PictureEmbed.Config)
+    embed = embed_of(imported.config)
     shape = tuple(side * embed.stride for side in embed.grid)
     small = shape if max(shape) <= SMALL else None
     return {"picture": PictureCodec.Config(size=max(shape), shape=small, preparation=imported.preparation)}
@@ -37,8 +35,7 @@ def picture_codec_of(imported: Imported) -> dict[str, PictureCodec.Config]:
 
 def picture_settings(imported: Imported) -> dict[str, Any]:
     """The settings of a training that later runs take over from a model of pictures."""
-    embed = imported.config.reader().embed
-    assert isinstance(embed, PictureEmbed.Config)
+    embed = embed_of(imported.config)
     pictures = {
         "size": max(side * embed.stride for side in embed.grid),
         "patch": getattr(embed, "patch", None),
@@ -76,8 +73,8 @@ def picture_proof(task: AnyTask, run: Loaded, tolerance: float) -> Proof | None:
 
 def trial_pictures(model: Model.Config, count: int) -> list[np.ndarray]:
     """Pictures of a model's own shape and of others, larger and smaller; none where it reads no colours."""
-    embed = model.reader().embed
-    if not isinstance(embed, PictureEmbed.Config) or embed.channels != 3:
+    embed = embed_of(model)
+    if embed.channels != 3:
         return []
     shape, draw = [side * embed.stride for side in embed.grid], np.random.default_rng(0)
     pictures = []

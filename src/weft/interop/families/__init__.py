@@ -4,7 +4,7 @@ gpt2, gpt_neo, gptj, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma           
 bert, distilbert, electra, albert, mpnet, modernbert, deberta                        text encoders
 marian, bart, mbart, t5                                                              encoder–decoders
 vit, deit, vit_mae, dinov2, resnet, convnext, swin                                   pictures
-vision_encoder_decoder, clip                                                         pictures and texts
+vision_encoder_decoder, clip, vilt                                                   pictures and texts
 
 parts, rope, headless                   parts of many families; rotary turns; what a model without a head is for
 encoder, sizes                          what BERT and its kin share: heads and their rules; sizes
@@ -40,6 +40,7 @@ from weft.interop.families.resnet import Resnet
 from weft.interop.families.smollm3 import SmolLm3
 from weft.interop.families.swin import Swin
 from weft.interop.families.t5 import T5, Mt5
+from weft.interop.families.vilt import Vilt
 from weft.interop.families.vision_encoder_decoder import VisionEncoderDecoder
 from weft.interop.families.vit import Vit
 from weft.interop.families.vit_mae import VitMae
@@ -87,6 +88,7 @@ _ALL = (
     Convnext(),
     Swin(),
     VisionEncoderDecoder(),
+    Vilt(),
     Clip(),
     ClipVision(),
     ClipText(),

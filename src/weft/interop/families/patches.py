@@ -27,9 +27,9 @@ from weft.position import Add, Grid, Place, Sinusoidal
 POOLER = "pooler.dense.weight"
 
 
-def read_patches(given: TheirConfig, *, class_tokens: int = 1, patch: int = 16) -> PatchEmbed.Config:
-    """The embedder; pictures must be whole patches wide and high, by default of the side `patch`."""
-    height, width = given.sides("image_size", 224)
+def read_patches(given: TheirConfig, *, class_tokens: int = 1, size: int = 224, patch: int = 16) -> PatchEmbed.Config:
+    """The embedder; pictures must be whole patches wide and high. `size` and `patch` are their usual sides."""
+    height, width = given.sides("image_size", size)
     patch, other = given.sides("patch_size", patch)
     if patch != other:
         raise ConfigError(f"patch_size is {[patch, other]}; weft cuts squares only", where=given.where)
@@ -98,7 +98,7 @@ def computed(place: Place.Config | None) -> TypeGuard[Add.Config]:
 
 def write_patches(stream: Stream.Config) -> dict[str, Any]:
     """The keys of the embedder."""
-    embed = only(stream.embed, PatchEmbed.Config, "embed")
+    embed = only(only_pictures(stream), PatchEmbed.Config, "embed")
     height, width = (count * embed.patch for count in embed.grid)
     return {
         "hidden_size": stream.dim,
@@ -154,14 +154,17 @@ def table(stream: Stream.Config, class_tokens: Sequence[str], *, prefix: str) ->
 
 def patch_rules(stream: Stream.Config, *class_tokens: str) -> list[WeightRule]:
     """The embedder's weights; `class_tokens` are their names of these."""
-    embed = only(stream.embed, PatchEmbed.Config, "embed")
+    embed = only(only_pictures(stream), PatchEmbed.Config, "embed")
+    ours = "embed." if embed is stream.embed else "embed.picture."
     count, theirs = len(class_tokens), "embeddings.patch_embeddings.projection"
     shape = (stream.dim, embed.patch, embed.patch, embed.channels)
     return [
-        JoinedRows(tuple(f"embeddings.{name}" for name in class_tokens), "embed.summary", shape=(count, 1, stream.dim)),
-        Permuted(f"{theirs}.weight", "embed.project.weight", shape, (0, 3, 1, 2)),
-        SameTensor(f"{theirs}.bias", "embed.project.bias"),
-        place_rule("embeddings.position_embeddings", embed.place, "embed.", embed.grid, stream.dim, class_tokens=count),
+        JoinedRows(
+            tuple(f"embeddings.{name}" for name in class_tokens), f"{ours}summary", shape=(count, 1, stream.dim)
+        ),
+        Permuted(f"{theirs}.weight", f"{ours}project.weight", shape, (0, 3, 1, 2)),
+        SameTensor(f"{theirs}.bias", f"{ours}project.bias"),
+        place_rule("embeddings.position_embeddings", embed.place, ours, embed.grid, stream.dim, class_tokens=count),
     ]
 
 

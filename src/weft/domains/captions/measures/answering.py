@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.domains.captions.answering import Answering, AnswerWriter, PictureQuestion
+from weft.domains.captions.answering import Answerer, Answering, PictureQuestion
 from weft.domains.captions.measures.looking import another, beside, in_words, unseeing
 from weft.domains.captions.views.answering import words_read
 from weft.domains.captions.views.inside import inside_measures, looked_at, text_spans, words_inside
@@ -21,6 +21,8 @@ from weft.domains.pictures.given import frames_for, in_batches
 from weft.domains.pictures.reading.album import Album
 from weft.errors import DataError
 from weft.files.pictures.regions import Question
+from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Stream
 from weft.objectives.measures.resampling import bootstrap_means
 from weft.objectives.measures.tallies import Tally
 from weft.tasks.request import Measured
@@ -100,27 +102,29 @@ def _trimmed(text: str) -> str:
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 
-def answer_measures(writer: AnswerWriter, frames: Frames, album: Album, progress: Progress) -> Measured:
+def answer_measures(who: Answerer, frames: Frames, album: Album, progress: Progress) -> Measured:
     """Accuracy of written and of chosen answers, beside that of answers without a look at the picture; and the loss.
 
     A question whose text is beyond the model's context is left out, and counted.
     """
-    asked, questions = _asked(writer, album)
+    asked, questions = _asked(who, album)
     long = sum(map(len, album.questions)) - len(asked)
-    written, chosen = writer.answer(frames, asked, [Answering(), Answering(choose=True)], progress)
+    ways = [Answering(), *([Answering(choose=True)] if who.chooses else [])]
+    written, *chosen = who.answer(frames, asked, ways, progress)
     given, known = [best[0][0] for best in written], [one.answers for one in questions]
     owner = np.array([one.picture for one in asked])
     own = answer_accuracies(given, known)
     blind = {
         name: answer_accuracies(found, known)
-        for name, found in _blind(writer, frames, album, asked, questions, progress).items()
+        for name, found in _blind(who, frames, album, asked, questions, progress).items()
     }
     compared = beside(own, blind, owner)
-    scores = {"accuracy": own, "chosen_accuracy": answer_accuracies([best[0][0] for best in chosen], known)}
+    scores = {"accuracy": own}
+    for found in chosen:
+        scores["chosen_accuracy"] = answer_accuracies([best[0][0] for best in found], known)
     scores |= {f"{name}_accuracy": score for name, score in blind.items()}
-    inside, attention = _inside(writer, album)
-    total, tokens = writer.score(frames, album.questions)
-    loss = total / max(1, tokens)
+    inside, attention = _inside(who, album)
+    learned = who.score(frames, album.questions)
     metrics = {name: float(score.mean()) for name, score in scores.items()}
     more = {
         "questions": len(asked),
@@ -129,34 +133,41 @@ def answer_measures(writer: AnswerWriter, frames: Frames, album: Album, progress
         "beside": compared,
         "looked": in_words("accuracy", "answer", metrics["accuracy"], compared),
         **attention,
-        "tokens": tokens,
+        **({} if learned is None else {"tokens": learned[1]}),
         **({"left_out_long": long} if long else {}),
         "samples": _samples(album, asked, questions, given),
     }
-    every = {**metrics, **inside, "loss": loss, "perplexity": math.exp(min(loss, 700))}
+    every = {**metrics, **inside, **({} if learned is None else _loss(*learned))}
     tally = Tally.means("accuracy", own, owner)
     return Measured(len(album), every, more, tally=tally, baselines=unseeing("accuracy", "answer", blind, owner))
 
 
-def _inside(writer: AnswerWriter, album: Album) -> tuple[dict[str, float], Mapping[str, Any]]:
+def _loss(total: float, tokens: int) -> dict[str, float]:
+    loss = total / max(1, tokens)
+    return {"loss": loss, "perplexity": math.exp(min(loss, 700))}
+
+
+def _inside(who: Answerer, album: Album) -> tuple[dict[str, float], Mapping[str, Any]]:
     """The share of attention inside what each word of a question is about; nothing where no region is known."""
     rows = [row for row, some in enumerate(album.questions) if any(one.regions for one in some)]
-    codec, found = writer.texts.question, list[tuple[float, float]]()
+    codec, found = who.question, list[tuple[float, float]]()
     some = album.take(looked_at(rows))
-    for (row,), picture in in_batches(writer.run, frames_for(writer.run, some), Progress(quiet=True), at_once=1):
+    for (row,), picture in in_batches(who.run, frames_for(who.run, some), Progress(quiet=True), at_once=1):
         one = next(one for one in some.questions[row] if one.regions)
         (ids,), before = codec.ids([one.text.strip()]), len(codec.marks.before)
-        if len(codec.marks.around(ids)) > writer.contexts.question:
+        if len(codec.marks.around(ids)) > who.room:
             continue
         own = slice(before, before + len(ids))
-        read = words_read(writer.model, writer.raw(picture, one.text), own, writer.marks.written_from)
+        model = who.run.model
+        assert isinstance(model, Seq2Seq | Stream)
+        read = words_read(model, who.raw(picture, one.text), own, who.opening)
         spans = text_spans(codec.tokenizer, ids.tolist(), one.text)
-        found += words_inside(read.question.mean((0, 1)), spans, one.regions, patch_grid(writer.model, picture))
+        found += words_inside(read.question.mean((0, 1)), spans, one.regions, patch_grid(model, picture))
     return inside_measures(found, len(some))
 
 
 def _blind(
-    writer: AnswerWriter,
+    who: Answerer,
     frames: Frames,
     album: Album,
     asked: Sequence[PictureQuestion],
@@ -164,12 +175,14 @@ def _blind(
     progress: Progress,
 ) -> dict[str, list[str]]:
     """Answers without a look at the picture, by baseline: written to another picture, if there is one, or guessed."""
-    usual, found = writer.usual, dict[str, list[str]]()
+    usual, found = who.usual, dict[str, list[str]]()
     if len(album) > 1:
         others = another(album.names)
         elsewhere = [one._replace(picture=int(others[one.picture])) for one in asked]
-        (written,) = writer.answer(frames, elsewhere, [Answering()], progress)
+        (written,) = who.answer(frames, elsewhere, [Answering()], progress)
         found["shuffled"] = [best[0][0] for best in written]
+    if usual is None:
+        return found
     found["constant"] = [usual.answers[0]] * len(asked)
     if any(one.kind is not None for one in questions):
         found["kind"] = [usual.guess(None, one.kind) for one in questions]
@@ -177,9 +190,9 @@ def _blind(
     return found
 
 
-def _asked(writer: AnswerWriter, album: Album) -> tuple[list[PictureQuestion], list[Question]]:
+def _asked(who: Answerer, album: Album) -> tuple[list[PictureQuestion], list[Question]]:
     """The questions that the model has room for, picture by picture."""
-    codec, most = writer.texts.question, writer.contexts.question
+    codec, most = who.question, who.room
     marks = len(codec.marks.around(()))
     rows = [(row, one) for row, some in enumerate(album.questions) for one in some]
     ids = codec.ids(one.text.strip() for _, one in rows)

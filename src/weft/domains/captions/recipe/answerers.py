@@ -28,6 +28,7 @@ from weft.models.stream import Model, Stream
 from weft.models.zoo.answering import ANSWER_ENCODERS, ANSWER_MODELS, Words
 from weft.models.zoo.vision import VisionSize, vit
 from weft.tasks.codec import Codecs
+from weft.tasks.labels.label import NamedCodec
 from weft.tasks.recipe import Recipe
 from weft.tasks.request import Draft, Loaded, Request
 
@@ -162,6 +163,15 @@ def pictures_alone(config: Seq2Seq.Config) -> Stream.Config:
     """The encoder of a model that answers, as one of pictures without questions."""
     source = config.source
     return source.picture if isinstance(source, Grounded.Config) else source.replace(embed=embed_of(config))
+
+
+def refuse_labels(request: Request) -> None:
+    """Refuse to go on from a model whose answers are labels: weft trains decoders that write answers."""
+    if request.origin is not None and isinstance(request.origin.codecs.get("answer"), NamedCodec):
+        problem = "the answers of this model are labels of its own, and weft trains decoders that write answers"
+        raise ConfigError(
+            problem, where="--from", fix="start from a run of the task answer that writes, or from nothing"
+        )
 
 
 def refuse_settings(request: Request, training: AnswerTraining) -> None:

@@ -7,7 +7,11 @@ from pathlib import PurePath
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
 
+from weft.core.recording import Reading, record
 from weft.domains.captions.views.occlusion import covered_sentence, target_score
 from weft.domains.captions.views.reading import patch_grid
 from weft.domains.captions.views.words import By, LookAtWords, PictureSentence, PictureWords
@@ -18,7 +22,7 @@ from weft.errors import ConfigError
 from weft.files.pictures.regions import Region
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, text_labels, weights_of
-from weft.inspect.occlusion import covered_scores
+from weft.inspect.occlusion import Score, covered_scores
 from weft.inspect.token_steps import Readers, StepView
 from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, NoAttention, View, page, svg_figure
 from weft.modalities.image import Picture
@@ -27,8 +31,10 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.backbone import embed_of
 from weft.models.grounded import Grounded
 from weft.models.seq2seq import Seq2Seq
+from weft.models.stream import Stream
 
 Over = Literal["picture", "question"]
+Answering = Seq2Seq | Stream  # models that answer by a decoder, or by a head over labels
 
 
 class LookAtAnswer(LookAtWords):
@@ -77,6 +83,7 @@ class AnsweredPicture:
     score: float | None = None
     regions: Sequence[Region] = ()
     chance: float | None = None
+    label: int | None = None  # the number of the answer, of a model whose answers are labels
 
     @property
     def own(self) -> slice:
@@ -84,7 +91,7 @@ class AnsweredPicture:
         return slice(self.before, self.before + len(self.question))
 
 
-def answer_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> View:
+def answer_view(model: Answering, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> View:
     """The view that is asked for."""
     chosen = how.chosen
     if how.token is not None:
@@ -94,15 +101,19 @@ def answer_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how
     return look_at_words(answer_words(model, tokenizer, what, how.by), how)
 
 
-def _step_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> StepView:
+def _step_view(model: Answering, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> StepView:
     """One token of the answer, the question or the picture step by step."""
     rows, columns = patch_grid(model, what.raw.picture)
-    readings = readings_of(model, what.raw, [*what.opening, *what.ids])
     first = embed_of(model.config).class_tokens
     seen = [f"class {n + 1}" if n else "class" for n in range(first)]
     seen += [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
     question = text_labels(tokenizer, what.raw.text.ids[0].tolist())
     target = [*("<start>" for _ in what.opening[1:]), *piece_labels(tokenizer, what.ids), END]
+    if isinstance(model, Stream):
+        names = [*question, *seen] if _text_first(model) else [*seen, *question]
+        readers = Readers(stream_readings(model, what.raw), names, names, "question and picture")
+        return StepView(readers.steps(how.token or 1, how.chosen), PurePath(what.title).name, _said(tokenizer, what))
+    readings = readings_of(model, what.raw, [*what.opening, *what.ids])
     if isinstance(model.source, Grounded):
         sides = {
             "across": Readers(readings["seen"], question, seen, "question, over the picture"),
@@ -111,12 +122,26 @@ def _step_view(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, how:
         readers = sides.get(how.side) or seq2seq_readers(model, readings, question, target, how.side)
     else:
         readers = seq2seq_readers(model, readings, [*seen, *question], target, how.side)
-    said = tokenizer.decode(what.ids).strip()
-    answer = LookedAnswer(((said, what.chance),))
-    return StepView(readers.steps(how.token or 1, how.chosen), PurePath(what.title).name, answer)
+    return StepView(readers.steps(how.token or 1, how.chosen), PurePath(what.title).name, _said(tokenizer, what))
 
 
-def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by: By | None = None) -> PictureWords:
+def _said(tokenizer: Tokenizer, what: AnsweredPicture) -> LookedAnswer:
+    return LookedAnswer(((tokenizer.decode(what.ids).strip(), what.chance),))
+
+
+def _text_first(model: Stream) -> bool:
+    return getattr(model.config.embed, "first", "picture") == "text"
+
+
+@torch.inference_mode()
+def stream_readings(model: Stream, raw: PictureText) -> list[list[Reading]]:
+    """What every layer of one stream of picture and question read."""
+    with record(model.eval()) as recorder:
+        model.encode(raw)
+    return [list(found) for found in recorder.readings.values()]
+
+
+def answer_words(model: Answering, tokenizer: Tokenizer, what: AnsweredPicture, by: By | None = None) -> PictureWords:
     """The words of a question and of its answer, with what counted for each in the picture.
 
     By occlusion it is the answer alone: a question is given, and is not more or less probable.
@@ -126,7 +151,10 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
             what.pixels, (PictureSentence.empty("answer"),), what.title, what.score, "occlusion", what.chance
         )
     if by == "occlusion":
-        score = target_score(model, (*what.opening, *what.ids), len(what.opening), _asked(what))
+        if isinstance(model, Stream):
+            score = _label_score(model, what)
+        else:
+            score = target_score(model, (*what.opening, *what.ids), len(what.opening), _asked(what))
         scores = covered_scores(what.raw.picture, score)
         answer = covered_sentence(tokenizer, what.ids, scores, name="answer")
         return PictureWords(what.pixels, (answer,), what.title, what.score, "occlusion", what.chance)
@@ -143,7 +171,7 @@ def answer_words(model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, by
 
 
 def _question_view(
-    model: Seq2Seq, tokenizer: Tokenizer, what: AnsweredPicture, choice: AttentionChoice
+    model: Answering, tokenizer: Tokenizer, what: AnsweredPicture, choice: AttentionChoice
 ) -> "QuestionView":
     """How much each word of the answer read of each word of the question, and of the whole picture."""
     read = words_read(model, what.raw, what.own, what.opening, what.ids)
@@ -174,12 +202,20 @@ class WordsRead:
 
 
 def words_read(
-    model: Seq2Seq, raw: PictureText, own: slice, opening: Sequence[int], ids: Sequence[int] = ()
+    model: Answering, raw: PictureText, own: slice, opening: Sequence[int], ids: Sequence[int] = ()
 ) -> WordsRead:
     """What was read of a picture and a question, by the attention of all layers and heads.
 
-    `own` are the places of the question's words between its marks; `ids` are those of the answer.
+    `own` are the places of the question's words between its marks; `ids` are those of the answer. An answer that is a
+    label has one reading, that of the token in front, which the head is given.
     """
+    if isinstance(model, Stream):
+        embed, weights = model.embed, weights_of(stream_readings(model, raw))
+        assert isinstance(embed, PictureTextEmbed)
+        grid, words = embed.places(raw)
+        words = slice(words.start + own.start, words.start + own.stop)
+        front = np.repeat(weights[:, :, :1], len(ids), 2)
+        return WordsRead(weights[:, :, words, grid], front[..., grid], front[..., words])
     read = readings_of(model, raw, [*opening, *ids][:-1] if ids else list(opening))
     if isinstance(model.source, Grounded):
         seen = weights_of(read["seen"])[..., embed_of(model.config).class_tokens :]
@@ -191,6 +227,17 @@ def words_read(
     words = slice(words.start + own.start, words.start + own.stop)
     written = weights_of(read["across"])[:, :, len(opening) - 1 :][:, :, : len(ids)]
     return WordsRead(weights_of(read["source"])[:, :, words, grid], written[..., grid], written[..., words])
+
+
+def _label_score(model: Stream, what: AnsweredPicture) -> Score:
+    """Scores pictures by the probability of a label; each piece of its name has an equal part."""
+    asked, pieces = _asked(what), max(1, len(what.ids))
+
+    def score(picture: Picture) -> Tensor:
+        chances = F.logsigmoid(model.eval()(asked(picture)).float())
+        return chances[:, [what.label]].expand(-1, pieces) / pieces
+
+    return score
 
 
 def _asked(what: AnsweredPicture) -> Any:

@@ -9,9 +9,10 @@ from weft.modalities.image import Picture
 from weft.modalities.text import Text
 from weft.models.backbone import embed_of
 from weft.models.seq2seq import Seq2Seq, memory_weights
+from weft.models.stream import Model
 
 
-def patch_grid(model: Seq2Seq, raw_picture: Picture) -> tuple[int, int]:
+def patch_grid(model: Model, raw_picture: Picture) -> tuple[int, int]:
     """Rows and columns of the patches that the model makes of a picture."""
     stride = embed_of(model.config).stride
     rows, columns = (-(-side // stride) for side in raw_picture.pixels.shape[2:])
