@@ -44,7 +44,8 @@ RECIPES: dict[str, dict] = {
     **{f"vit, resampled {name}": {"size": {"height": 24, "width": 24}, "resample": number}
        for number, name in enumerate(FILTERS)},
 }  # fmt: skip
-SQUARE = [name for name in RECIPES if name != "convnext, whole" and "vilt" not in name]  # those that end with 24 times 24 pixels
+OBLONG = ("convnext, whole", "vilt", "vilt, earlier")  # those that do not end with 24 times 24 pixels
+SQUARE = [name for name in RECIPES if name not in OBLONG]
 
 
 def drawn(height: int, width: int, channels: int = 3, *, seed: int = 0) -> np.ndarray:
