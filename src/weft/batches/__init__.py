@@ -15,6 +15,7 @@ like_lengths   LikeLengthSource: rows ordered by length, those of equal lengths 
                the tokens. Lengths alone decide the cuts, so every epoch has the same number of micro-batches
 windows        windows of a text, for language models
 packed         whole rows packed into windows, of whose tokens some count: answers of talks
+features       tokens that a frozen encoder gave, in some versions of each sample, in place of what it reads
 ahead          the next batch is read while the last one is computed with
 
 field_windows, views, words   batches of fields with hidden cells, of pictures in several views, of words

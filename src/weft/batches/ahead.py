@@ -14,6 +14,7 @@ class Ahead:
 
     def __init__(self, source: Source):
         self.source, self.fingerprint = source, source.fingerprint
+        self._inner: Any = source
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="weft-ahead")
         self._last: np.ndarray | None = None
         self._next: tuple[np.ndarray, Future[Any]] | None = None
@@ -34,6 +35,15 @@ class Ahead:
             coming = indices + step
             self._next = coming, self._pool.submit(self.source.batch, coming)
         return self.source.batch(indices) if found is None else found
+
+    @property
+    def inputs(self) -> Any:
+        """What the model is given, where the source says so."""
+        return self._inner.inputs
+
+    def with_inputs(self, inputs: Any) -> Any:
+        """The source with other inputs, which are in memory: nothing is read ahead."""
+        return self._inner.with_inputs(inputs)
 
     def held_out(self, *, most: int | None = None) -> Iterator[Any]:
         """The held-out part, as it is."""

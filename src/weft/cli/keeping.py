@@ -38,7 +38,7 @@ commands = typer.Typer(
         "weft runs                                  all runs in ./runs",
         "weft runs elsewhere/runs                   all runs in that folder",
         "weft runs compare runs/a runs/b -o curves.png",
-        "weft runs clean --dry-run                  how much space the checkpoints of finished runs take",
+        "weft runs clean --dry-run                  how much space checkpoints and features of finished runs take",
         "weft runs verify",
     ),
 )
@@ -111,9 +111,9 @@ def clean(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
     json: Json = False,
 ) -> None:
-    """Remove the checkpoints of finished runs.
+    """Remove the checkpoints and kept features of finished runs.
 
-    They hold the state of the optimizer, which only training needs.
+    Only training needs them: checkpoints hold the state of the optimizer, features what a frozen encoder gave.
     """
     output.prepare()
     from dataclasses import asdict

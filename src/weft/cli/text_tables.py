@@ -70,8 +70,10 @@ def cleaned(found: "Sequence[Cleaned]", *, dry: bool) -> None:
     for one in found:
         if one.kept:
             print(harmless(f"{one.run}: not changed ({one.kept})"))
-        elif one.checkpoints:
-            print(harmless(f"{one.run}: {would} {amount(one.bytes)} of checkpoints"))
+        elif one.checkpoints or one.features:
+            kinds = {"checkpoints": one.checkpoints, "features": one.features}
+            what = " and ".join(name for name, count in kinds.items() if count)
+            print(harmless(f"{one.run}: {would} {amount(one.bytes)} of {what}"))
     print(f"{would} {amount(sum(one.bytes for one in found))} in all")
 
 

@@ -17,11 +17,20 @@ from weft.tokens import Tokens, join
 
 @dataclass(frozen=True)
 class PictureText:
-    """Texts about pictures. `owner` names the picture of each text; None: there are as many pictures as texts."""
+    """Texts about pictures, or about tokens that stand for them.
 
-    picture: Picture
+    `owner` names the picture of each text; None: there are as many pictures as texts.
+    """
+
+    picture: Picture | Tokens
     text: Text
     owner: Int[Tensor, "B"] | None = None
+
+    @property
+    def pixels(self) -> Picture:
+        """The pictures themselves, where no tokens stand for them."""
+        assert isinstance(self.picture, Picture)
+        return self.picture
 
 
 class PictureTextEmbed(Embedder):
@@ -62,14 +71,14 @@ class PictureTextEmbed(Embedder):
         return self.text.table
 
     def forward(self, raw: PictureText, *, slots: Slots | None = None) -> Tokens:
-        picture, text = self.picture(raw.picture), self.text(raw.text)
+        picture, text = self.picture(raw.pixels), self.text(raw.text)
         picture = picture if raw.owner is None else picture.rows(raw.owner)
         first, second = (picture, text) if self.config.first == "picture" else (text, picture)
         return join(first.with_x(first.x + self.kinds[0]), second.with_x(second.x + self.kinds[1]))
 
     def places(self, raw: PictureText) -> tuple[slice, slice]:
         """Where in the stream the picture's grid stands, without class tokens, and where the text does."""
-        stride, sides = self.config.picture.stride, raw.picture.pixels.shape[2:]
+        stride, sides = self.config.picture.stride, raw.pixels.pixels.shape[2:]
         words, marks = raw.text.ids.shape[1], self.config.picture.class_tokens
         patches = -(-sides[0] // stride) * -(-sides[1] // stride)
         before = words if self.config.first == "text" else 0

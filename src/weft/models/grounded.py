@@ -70,6 +70,9 @@ class Grounded(Model):
         assert isinstance(embed, TextEmbed)
         return embed
 
+    def reader(self) -> Stream:
+        return self.picture
+
     def backbone(self) -> tuple[Stream.Config, str]:
         return self.config.picture, "picture."
 

@@ -57,6 +57,9 @@ class Seq2Seq(Model):
                 head.out.weight = table.weight
             self.target.embed.table = table
 
+    def reader(self) -> Stream | None:
+        return self.source.reader()
+
     def backbone(self) -> tuple[Stream.Config, str]:
         if not isinstance(self.config.source.embed, PictureEmbed.Config):
             return super().backbone()

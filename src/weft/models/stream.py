@@ -48,6 +48,10 @@ class Model(Part, nn.Module):
             self.get_submodule(name).eval()
         return self
 
+    def reader(self) -> "Stream | None":
+        """The stream that reads what is given to the model, where its tokens are all that the rest needs of it."""
+        return None
+
     def backbone(self) -> "tuple[Stream.Config, str]":
         """The stream inside that other tasks may continue with, and the prefix of its weights' names."""
         raise ConfigError(f"a {type(self).__name__} has no part that another task could go on with", where="--from")
@@ -93,11 +97,16 @@ class Stream(Model):
             size = config.outputs or config.embed.size
             self.head = config.head.build(dim=config.dim, size=size, table=getattr(self.embed, "table", None))
 
+    def reader(self) -> "Stream":
+        return self
+
     def backbone(self) -> "tuple[Stream.Config, str]":
         return self.config, ""
 
     def encode(self, raw: Any, *, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
-        """The trunk's last tokens."""
+        """The trunk's last tokens. Those that were computed before, as of a frozen encoder, pass as they are."""
+        if isinstance(raw, Tokens):
+            return raw
         tokens = self.embed(raw, slots=cache.slots("embed") if cache is not None else None)
         return self.trunk(tokens, memory, cache)
 

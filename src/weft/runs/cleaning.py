@@ -1,4 +1,7 @@
-"""What a run no longer needs: checkpoints of a finished run hold the optimizer's state, which only training reads."""
+"""What a run no longer needs: what only training reads.
+
+Checkpoints of a finished run hold the optimizer's state; features are what a frozen encoder gave.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,6 +13,7 @@ from weft.runs.listing import folder_bytes
 from weft.runs.verifying import verify_run
 from weft.storage.lock import RunLock
 from weft.storage.store import remove_folder, shown
+from weft.training.features import kept_files, remove_features
 from weft.training.folder import RunFolder
 from weft.training.retention import checkpoints_in, committed, delete, entries, is_unfinished
 
@@ -21,11 +25,12 @@ class Cleaned:
     run: str
     bytes: int = 0
     checkpoints: int = 0
+    features: int = 0  # files
     kept: str = ""
 
 
 def clean_run(run: str | Path, *, dry: bool = False) -> Cleaned:
-    """Remove the checkpoints of a finished run, once its weights are known to be what was written.
+    """Remove checkpoints and kept features of a finished run, once its weights are known to be what was written.
 
     `dry` only says what would go. Runs that are not finished keep theirs, and so does one whose files have changed:
     a checkpoint may be all that is left of it.
@@ -33,14 +38,14 @@ def clean_run(run: str | Path, *, dry: bool = False) -> Cleaned:
     path = require_run(run)
     folder, name = RunFolder(path), shown(path)
     try:
-        finished, home = folder.finished, checkpoints_in(path)
+        finished, home, features = folder.finished, checkpoints_in(path), kept_files(path)
     except WeftError as error:
         return Cleaned(name, kept=error.problem)
     if not finished:
         return Cleaned(name, kept="not finished: training resumes from its checkpoints")
     doomed = [*committed(home), *filter(is_unfinished, entries(home))]
-    size = sum(map(folder_bytes, doomed))
-    if not doomed:
+    size = sum(map(folder_bytes, doomed)) + sum(one.stat().st_size for one in features)
+    if not doomed and not features:
         return Cleaned(name)
     found = verify_run(path)
     if found.refused:
@@ -50,9 +55,11 @@ def clean_run(run: str | Path, *, dry: bool = False) -> Cleaned:
         with RunLock(path):
             for one in doomed:
                 remove_folder(one) if is_unfinished(one) else delete(one)
-            if not entries(home):
+            if doomed and not entries(home):
                 home.rmdir()
-    return Cleaned(name, size, len(doomed))
+            if features:
+                remove_features(path)
+    return Cleaned(name, size, len(doomed), len(features))
 
 
 def clean_runs(runs: Iterable[str | Path], *, dry: bool = False) -> list[Cleaned]:

@@ -35,6 +35,7 @@ from weft.training.claim import claim
 from weft.training.folder import RunFolder, check_place
 from weft.training.precision import pick_device
 from weft.training.progress import Progress, read_counter
+from weft.training.retention import checkpoints_in, committed
 from weft.training.run import Outcome, parameters, perform
 from weft.training.schedule import Budget
 from weft.training.settings import Training
@@ -155,7 +156,21 @@ def _restored(card: Card, folder: RunFolder, sources: tuple[str, ...], progress:
     with reading(**{name: getattr(training, name) for name in WAYS}):
         data = card.reader.read(sources or record.sources, record.valid, training, read_counter(progress))
     progress.stop()
-    return restore(card.task, folder, data, sources, progress)
+    runs = {} if committed(checkpoints_in(folder.path)) else _began_with(card, folder, record.sources)
+    return restore(card.task, folder, data, sources, progress, runs)
+
+
+def _began_with(card: Card, folder: RunFolder, sources: tuple[str, ...]) -> dict[str, Loaded]:
+    """The runs whose weights a run begins with that has no checkpoint yet; refused where they are others now."""
+    config = folder.config()
+    found = {word: open_run(known["run"]) for word, known in config.get("began_with", {}).items()}
+    for word, run in found.items():
+        if run.described["fingerprint"] != config["began_with"][word]["fingerprint"]:
+            problem = f"{run.folder.path} is another run now, and this one has no weights of its own yet"
+            raise WeftError(problem, where=str(folder.path), fix="begin anew: weft train … --from RUN")
+    request = Request(sources, config["model_name"], config["preset"], Budget(**config["budget"]), None, {},
+                      pick_device(), found.get("from"), found.get("decoder"))  # fmt: skip
+    return card.task.starting(request).runs
 
 
 def _finished(card: Card, made: Plan, outcome: Outcome, progress: Progress) -> Run:

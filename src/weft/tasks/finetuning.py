@@ -20,6 +20,7 @@ from weft.tasks.recipe import AnyRecipe
 from weft.tasks.request import Loaded, Request
 from weft.tasks.settings.limits import with_settings
 from weft.tasks.settings.sized import SizedTraining
+from weft.training.features import frozen_reader
 from weft.training.precision import Weights
 
 FINETUNE_TABLE_LR = 0.1  # of the usual learning rate, for the tables and heads of a run of weft's
@@ -156,6 +157,13 @@ def frozen_parts(recipe: AnyRecipe, training: SizedTraining, model: Model.Config
     streams = [name for name in ("encoder", "student", "source", "target") if hasattr(model, name)]
     beside = [name for name in streams if getattr(model, name).trunk.adapters is not None]
     return tuple(f"{name}.embed" for name in beside) if streams else ("embed",)
+
+
+def with_features(training: S, model: Model.Config, frozen: Sequence[str]) -> S:
+    """The settings without kept features where the model does not read by a frozen stream alone."""
+    if not getattr(training, "versions", 0) or frozen_reader(outline(model).freeze(*frozen)) is not None:
+        return training
+    return training.replace(versions=0)
 
 
 def _has(config: Model.Config, path: str) -> bool:

@@ -18,12 +18,12 @@ from weft.models.describing import in_words
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
 from weft.tasks.codec import Codecs, codecs_from_json
-from weft.tasks.finetuning import first_training, frozen_parts, with_learned_parts
+from weft.tasks.finetuning import first_training, frozen_parts, with_features, with_learned_parts
 from weft.tasks.parts import check_fit
 from weft.tasks.race import Race, affordable, length, race, wall_clock
 from weft.tasks.recipe import choose_budget
 from weft.tasks.record import DataRecord
-from weft.tasks.request import Draft, Json, Request
+from weft.tasks.request import Draft, Json, Loaded, Request
 from weft.tasks.settings.sized import SizedTraining
 from weft.tasks.sizing import Sizing
 from weft.tasks.task import Task
@@ -129,8 +129,10 @@ def _work(task: AnyTask, draft: AnyDraft, before: Work | None = None) -> Work:
     request, codecs, encoded = draft.request, draft.codecs, draft.encoded
     origin = request.origin
     model, training = task.sized(draft) if origin is None else task.continued(draft, origin)
-    start = _start(task, request, codecs, model)
+    start = _start(task, request.runs, codecs, model)
     training = with_learned_parts(training, model, start or {})
+    frozen = frozen_parts(task.recipe, training, model)
+    training = with_features(training, model, frozen)
     same = before is not None and (model, training) == (before.model, before.training)
     objective = task.objective(encoded, codecs, training)
     source = before.source if same and before else task.source(encoded, codecs, model, training)
@@ -155,25 +157,36 @@ def _work(task: AnyTask, draft: AnyDraft, before: Work | None = None) -> Work:
         },
         files={**files_of(codecs), **task.kept_files(encoded)} if before is None else before.files,
         start=start,
-        frozen=frozen_parts(task.recipe, training, model),
+        frozen=frozen,
+        versions=getattr(training, "versions", 0),
         illustrate=task.illustrate(encoded, model),
     )
 
 
-def _start(task: AnyTask, request: Request, codecs: Codecs, model: Model.Config) -> dict[str, Tensor] | None:
+def _start(task: AnyTask, runs: Mapping[str, Loaded], codecs: Codecs, model: Model.Config) -> dict[str, Tensor] | None:
     """The tensors to begin with: what codecs say, the run's to start from, a language model's for the decoder."""
     found: dict[str, Tensor] = {}
-    if request.origin is None:
-        found |= task.known_tensors(codecs, model)
+    if "from" in runs:
+        found |= task.start(runs["from"], codecs, model)
     else:
-        found |= task.start(request.origin, codecs, model)
-    if request.decoder is not None:
-        found |= task.start_decoder(request.decoder, model)
-    return found if found or request.runs else None
+        found |= task.known_tensors(codecs, model)
+    if "decoder" in runs:
+        found |= task.start_decoder(runs["decoder"], model)
+    return found if found or runs else None
 
 
-def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str, ...], progress: Progress) -> Plan:
-    """The work of a run that was begun, to go on with; `sources` are given where its data has moved."""
+def restore(
+    task: AnyTask,
+    folder: RunFolder,
+    data: AnyData,
+    sources: tuple[str, ...],
+    progress: Progress,
+    runs: Mapping[str, Loaded] | None = None,
+) -> Plan:
+    """The work of a run that was begun, to go on with; `sources` are given where its data has moved.
+
+    `runs` are those whose weights it begins with, where it has none of its own yet.
+    """
     config, where = folder.config(), f"{folder.path}/config.json"
     training = training_of(task, config, where)
     model = from_json(config["model"], Model.Config, where=f"{where}: model")
@@ -190,8 +203,9 @@ def restore(task: AnyTask, folder: RunFolder, data: AnyData, sources: tuple[str,
         budget=Budget(**config["budget"]),
         record={"data": record.moved(sources).to_json()} if sources else {},
         files=_files_in(folder, (*files_of(codecs), *task.keeps)),
-        start=task.known_tensors(codecs, model) or None,
+        start=_start(task, runs or {}, codecs, model),
         frozen=frozen_parts(task.recipe, training, model),
+        versions=getattr(training, "versions", 0),
         illustrate=task.illustrate(encoded, model),
     )
     return Plan(work, data, {})

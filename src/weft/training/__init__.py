@@ -6,6 +6,7 @@
     optimizer, muon, row_sgd          every parameter in one group: AdamW, Muon, rows of tables
     sums, score                       losses added up; which weights are better on held-out data
     precision, compiling, trial       devices and bf16; compiled blocks; how long a step takes
+    features                          what a frozen encoder gives, computed once and kept in the run folder
     short_run                         a run of which only the score is kept
     world, slowness, signals          several processes; one that is slow; being asked to stop
     watching                          a jump of the loss, a run that diverges or does well

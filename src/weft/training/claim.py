@@ -14,6 +14,7 @@ from weft.storage.disk import require_space
 from weft.storage.lock import RunLock
 from weft.storage.store import make_folder, shown
 from weft.training.board import require_board
+from weft.training.features import sweep_features
 from weft.training.folder import RunFolder, check_place
 from weft.training.leftovers import sweep_checkpoints
 from weft.training.naming import fresh_folder, resume_command
@@ -50,6 +51,7 @@ def claim(
             check_place(folder, resume)
             if resume:
                 sweep_checkpoints(folder.path)
+                sweep_features(folder.path)
                 check_same(work, folder)
                 folder.go_on({**folder.config(), **work.record}, work.files)
             else:

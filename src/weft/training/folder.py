@@ -79,8 +79,8 @@ class RunFolder:
 
     @property
     def trained(self) -> bool:
-        """Whether a step was made here."""
-        return (self.path / METRICS).exists() or (self.path / "checkpoints").exists()
+        """Whether a step was made here, or features to train on were computed."""
+        return any((self.path / name).exists() for name in (METRICS, "checkpoints", "features"))
 
     def begin(self, config: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
         """Write what is known before the first step."""

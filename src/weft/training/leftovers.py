@@ -2,6 +2,7 @@
 
 .lock  .tmp-5f0c…                  of the folder's writer: taking the lock removes them
 checkpoints/.tmp-step-200-5f0c…    a checkpoint that was being written, or being deleted
+features/.tmp-5f0c…                features that were being written
 """
 
 import contextlib

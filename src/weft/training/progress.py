@@ -136,13 +136,13 @@ def counter(progress: Progress, total: int, word: str) -> Callable[[int], None]:
     return done
 
 
-def read_counter(progress: Progress) -> Callable[[int, int], None]:
-    """A listener that shows how many of how many files are read."""
+def read_counter(progress: Progress, what: str = "files read") -> Callable[[int, int], None]:
+    """A listener that shows how many of how many files are read, or whatever else is done with them."""
     listeners: dict[int, Callable[[int], None]] = {}
 
     def done(number: int, total: int) -> None:
         if total not in listeners:
-            listeners[total] = counter(progress, total, "files read")
+            listeners[total] = counter(progress, total, what)
         listeners[total](number)
 
     return done

@@ -1,14 +1,16 @@
 """One training run from its parts to its folder: begin or resume, fit, finish. Knows no task and no file format."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
 from weft.amounts import count
+from weft.batches.features import InputSource
 from weft.core.threads import suited_threads
 from weft.errors import ConfigError, StorageError, listed, placed
 from weft.machine import memory
@@ -19,9 +21,10 @@ from weft.storage.store import shown
 from weft.training import loop
 from weft.training.board import Board
 from weft.training.checkpoint import STATE, Checkpoint, latest, set_aside
+from weft.training.features import FeatureStore, frozen_reader, kept_inputs
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights, pick_device
-from weft.training.progress import Progress
+from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Horizon
 from weft.training.settings import Training
 from weft.training.signals import StopRequest
@@ -53,6 +56,9 @@ def perform(
     model = build(work.model, work.training.seed, work.start, work.frozen)
     with suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
         found = _found(folder, resume, progress, world)
+        saved = None if found is None else _saved(found, work, model)
+        began = time.monotonic()
+        work = _with_features(work, model, folder, {} if saved is None else saved[1]["model"], progress, stop, world)
         job = loop.Job(
             model=model,
             objective=work.objective.build(),
@@ -68,13 +74,14 @@ def perform(
             world=world,
             set_aside=partial(set_aside, folder.path),
         )
-        if found is None:
+        if saved is None:
+            spent = world.agree(time.monotonic() - began) if work.versions else 0.0  # counts as time of the run
             horizon = work.budget.horizon(work.source, work.training.batch, lambda: step_seconds(work, device))
-            state, saved = loop.State(horizon=Horizon(end=int(world.agree(horizon.end)))), None
+            state = loop.State(horizon=Horizon(end=int(world.agree(horizon.end))), seconds=spent)
         else:
-            state, saved = _saved(found, work, model)
+            state = saved[0]
         with placed(shown(folder.path if found is None else found.path)):
-            fit = loop.Fit(job, state, saved)
+            fit = loop.Fit(job, state, None if saved is None else saved[1])
         with placed(shown(folder.path)):
             weights = fit.run()
         warning = _worse_than_nothing(work, job, fit) if world.first else ""
@@ -86,6 +93,32 @@ def perform(
         job.objective.calibrate(model.eval(), (batch.to(device) for batch in work.source.held_out()))
     model.cpu()  # where tasks measure and use it
     return Outcome(folder, model, state.step, state.seconds, Weights(model, torch.float32).tensors(), warning)
+
+
+def _with_features(
+    work: Work,
+    model: Model,
+    folder: RunFolder,
+    weights: Mapping[str, Tensor],
+    progress: Progress,
+    stop: StopRequest,
+    world: World,
+) -> Work:
+    """The work on the features of a frozen encoder, where they are computed once; `weights` are of a checkpoint."""
+    if not work.versions:
+        return work
+    reader, source = frozen_reader(model), cast(InputSource, work.source)
+    assert reader is not None, "features are kept of a frozen encoder alone"
+    model.load_state_dict(dict(weights), strict=False)
+    stop.stage = "while features were computed: those that are done are kept"
+    if not world.first:
+        world.add(0)  # the first process computes them
+    store = FeatureStore(reader, folder.path, pick_device(), writes=world.first)
+    kept = kept_inputs(source, work.versions, store, read_counter(progress, "encoded"))
+    progress.stop()
+    if world.first:
+        world.add(0)
+    return replace(work, source=source.with_inputs(kept))
 
 
 def _saved(found: Checkpoint, work: Work, model: Model) -> tuple[loop.State, dict[str, dict[str, Tensor]]]:

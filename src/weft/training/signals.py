@@ -21,7 +21,7 @@ class StopRequest:
         """`stage` says where the work stands while a request ends it."""
         self.asked: str | None = None
         self.holding = False
-        self._stage = stage
+        self.stage = stage
         self._before: dict[int, object] = {}
 
     def hold(self) -> None:
@@ -30,7 +30,7 @@ class StopRequest:
 
     def release(self) -> None:
         """From now on a request ends the work where it is."""
-        self.holding, self._stage = False, "after the last step, and saved"
+        self.holding, self.stage = False, "after the last step, and saved"
 
     def __enter__(self) -> Self:
         for name in STOP_SIGNALS:
@@ -56,4 +56,4 @@ class StopRequest:
             os._exit(128 + number)
         self.asked = signal.Signals(number).name
         if not self.holding:
-            raise Interrupted(f"stopped by {self.asked} {self._stage}")
+            raise Interrupted(f"stopped by {self.asked} {self.stage}")

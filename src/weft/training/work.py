@@ -36,6 +36,7 @@ class Work:
         None  # weights to begin with, instead of fresh ones, for all of the model or parts
     )
     frozen: tuple[str, ...] = ()  # parts of the model that learn nothing
+    versions: int = 0  # of each sample, that a frozen encoder reads once, before the first step; 0: in every step
     illustrate: Callable[[Any], Mapping[str, bytes]] | None = None  # pictures drawn of the model now and then
 
     def config(self) -> dict[str, Any]:

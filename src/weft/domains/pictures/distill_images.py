@@ -154,7 +154,7 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         total, seen, entropy = 0.0, 0, 0.0
         rows, outputs = list[tuple[float, int]](), 1
         with counted(progress, len(frames), "pictures") as count:
-            for batch in MultiCrop(training.near, training.augment, stride, mark).of_all(frames):
+            for _, batch in MultiCrop(training.near, training.augment, stride, mark).of_all(frames):
                 batch = batch.to(device)
                 loss = objective(model.eval(), batch)
                 total, seen = total + float(loss.total), seen + loss.count

@@ -75,6 +75,10 @@ USUAL, LARGE = 64, 224  # pixels along a side: of runs in minutes, and of the pr
 PATCHES_PER_SIDE = 8  # where the plan decides
 ENOUGH = 400_000  # pictures that are enough where data is plenty
 MOVES = ("shift", "zoom", "flip", "turn", "strong", "erase", "mixup", "cutmix")  # changes of where things are, or which
+BLENDS = ("mixup", "cutmix")  # of two pictures
+MOST_VERSIONS = 4  # of each picture, whose features are kept
+FEATURE_SHARE = 0.4  # of a run by minutes, that computing features may take
+MOST_FEATURE_BYTES = 2 * 2**30  # of all features, in memory and on disk
 MEDIUM_FROM, HEAVY_FROM = 12, 150  # epochs from which pictures are changed more, or they are learned by heart
 OF_A_PICTURE = (*OF_A_TRUNK, "patch", "size", "summary", "drop")
 KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
@@ -211,6 +215,8 @@ def _with_own_numbers(size: VisionSize, training: PictureTraining) -> VisionSize
 def decided(draft: PictureDraft[T], backbone: Stream.Config, cost: Cost[T], without: Collection[str] = ()) -> T:
     """The settings with all decided for a backbone; `without` are changes that would alter what a picture means."""
     seen: SeenPictures = draft.encoded
+    versions = kept_versions(draft, backbone)
+    without = (*without, *BLENDS) if versions else without
     strength, how = augmentation(draft, epochs(draft, backbone, cost), without)
     blocks = backbone.trunk.all_blocks()
     return draft.training.replace(
@@ -223,8 +229,23 @@ def decided(draft: PictureDraft[T], backbone: Stream.Config, cost: Cost[T], with
         dropout=draft.training.dropout or 0.0,
         drop=embed_of(backbone).drop,
         strength=strength,
+        versions=versions,
         augment=how,
     )
+
+
+def kept_versions(draft: PictureDraft[T], backbone: Stream.Config) -> int:
+    """How many versions of each picture a frozen encoder reads once: the user's number, or what time and room allow.
+
+    None where even one of each takes too much of either: features are then computed in every step.
+    """
+    training, seen = draft.training, draft.encoded
+    if "versions" in draft.request.settings or not training.freeze:
+        return training.versions
+    tokens = math.prod(embed_of(backbone).grid) + embed_of(backbone).class_tokens
+    room = MOST_FEATURE_BYTES // (len(seen.train) * tokens * backbone.dim * 2)
+    often = epochs(draft, backbone, lambda backbone, training: operations(backbone, training=False))
+    return int(min(MOST_VERSIONS, room, FEATURE_SHARE * often if draft.budget.seconds else often))
 
 
 def epochs(draft: PictureDraft[T], backbone: Stream.Config, cost: Cost[T]) -> float:
@@ -274,10 +295,13 @@ def continued_backbone(origin: Loaded, training: PictureTraining, drop: float) -
 def batch_in_words(training: PictureTraining) -> str:
     """The size of a step, and how pictures are changed."""
     how = training.augment
-    changes = [name if isinstance(v, bool) else f"{name} {v:g}" for name in Augment.about if (v := getattr(how, name))]
-    return f"batch {training.batch}, " + (
-        f"{training.strength} augmentation ({', '.join(changes)})" if changes else "no augmentation"
-    )
+    named = [name if isinstance(v, bool) else f"{name} {v:g}" for name in Augment.about if (v := getattr(how, name))]
+    changes = f"{training.strength} augmentation ({', '.join(named)})" if named else "no augmentation"
+    if not training.versions:
+        return f"batch {training.batch}, {changes}"
+    more = training.versions - 1
+    which = f"each picture and {more} of its changes by {changes}" if more else "each picture"
+    return f"batch {training.batch}, on features of the frozen encoder, computed once for {which}"
 
 
 def picture_facts(run: Loaded) -> dict[str, str]:

@@ -121,6 +121,7 @@ class PictureTraining(RowTraining):
     drop: float = 0.0
     smoothing: float = 0.0
     strength: Literal["auto", "none", "light", "medium", "heavy"] = "auto"
+    versions: int = 0
     augment: Augment = Augment()
 
     about: ClassVar[Mapping[str, str]] = {
@@ -131,12 +132,17 @@ class PictureTraining(RowTraining):
         "drop": "patch dropout: the share of a picture's tokens left out in training",
         "smoothing": SMOOTHING.format("classes"),
         "strength": "data augmentation: auto (chosen by the number of epochs), none, light, medium or heavy",
+        "versions": "with freeze: augmented versions of each picture whose features are computed once and kept in the "
+        "run, the picture itself among them; 0 computes features in every step",
     }
 
     def check(self) -> None:
         super().check()
         for name, most in (("size", 4096), ("patch", 512)):
             within(self, name, 1, most)
+        within(self, "versions", 0, 1000)
+        if self.versions and not self.freeze:
+            raise ConfigError("features are kept of a frozen encoder alone", where="versions", fix="--set freeze=true")
         share(self, "smoothing")
         share(self, "drop")
 

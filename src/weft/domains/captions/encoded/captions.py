@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,13 +13,11 @@ from weft.batches.samples import PaddedIds, Samples
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.augment import Augment
-from weft.domains.pictures.encoded.batches import PictureSource, augment_key, order_of
-from weft.domains.pictures.encoded.frames import by_shape
+from weft.domains.pictures.encoded.batches import PictureInputs, PictureSource, augment_key, order_of
 from weft.domains.pictures.encoded.seen import SeenPictures
 from weft.domains.pictures.reading.album import Album
 from weft.domains.texts.codec.text import TextCodec, TextMarks
 from weft.errors import DataError
-from weft.modalities.image import Picture
 
 Texts = Sequence[np.ndarray]  # the captions of a picture as ids
 MOST_TOKENS = 512  # of the longest caption that is trained on unless the user sets a context
@@ -104,10 +103,10 @@ def _kept(album: Album, ids: list[list[np.ndarray]]) -> tuple[Album, list[list[n
 SCORED = 64  # pictures in one batch of held-out ones
 PROBED = 4  # held-out pictures that training looks at, for each sample that is asked for
 
-Captioned = Samples[Picture, PaddedIds]  # `owner` names the picture of each caption
+Captioned = Samples[Any, PaddedIds]  # of pictures or their features; `owner` names the picture of each caption
 
 
-def captioned(picture: Picture, captions: Sequence[Texts], marks: TextMarks) -> Captioned:
+def captioned(picture: Any, captions: Sequence[Texts], marks: TextMarks) -> Captioned:
     """Pictures with all these captions."""
     owner = [row for row, texts in enumerate(captions) for _ in texts]
     wanted = PaddedIds.of([marks.around(text) for texts in captions for text in texts])
@@ -115,7 +114,7 @@ def captioned(picture: Picture, captions: Sequence[Texts], marks: TextMarks) -> 
 
 
 def whole(
-    pictures: Iterator[tuple[np.ndarray, Picture]], captions: Sequence[Texts], marks: TextMarks
+    pictures: Iterator[tuple[np.ndarray, Any]], captions: Sequence[Texts], marks: TextMarks
 ) -> Iterator[Captioned]:
     """Pictures in batches of one shape, by row, with all their captions; no batch is without any."""
     for rows, picture in pictures:
@@ -132,18 +131,17 @@ def captioned_pictures(
     """
     order, marks = order_of(seen, seed), seen.text.marks
     mark, widest = augment_key(order), max(map(len, seen.captions))
+    inputs = PictureInputs(seen, how, stride, mark, scored=SCORED, probed=PROBED)
 
-    def make(rows: np.ndarray, indices: np.ndarray) -> Captioned:
-        picture = seen.train.changed(rows, indices, how, key=mark)
+    def make(given: Any, rows: np.ndarray, indices: np.ndarray) -> Captioned:
         chance = draws(f"{mark} captions", indices, widest)
         texts = [drawn(seen.captions[row], c, visit) for row, c in zip(rows, chance, strict=True)]
-        return captioned(picture, texts, marks)
+        return captioned(given, texts, marks)
 
-    def held_out(most: int | None) -> Iterator[Captioned]:
-        probed = None if most is None else PROBED * most
-        return whole(by_shape(seen.held_out, seen.codec, stride, SCORED, most=probed), seen.held_captions, marks)
+    def of_held(given: Any, rows: np.ndarray) -> Iterator[Captioned]:
+        return whole(iter([(rows, given)]), seen.held_captions, marks)
 
-    return PictureSource(order, make, held_out)
+    return PictureSource(order, inputs, make, of_held)
 
 
 def drawn(texts: Texts, chance: np.ndarray, visit: int) -> list[np.ndarray]:

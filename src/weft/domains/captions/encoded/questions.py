@@ -17,14 +17,12 @@ from weft.domains.captions.encoded.captions import CONTEXT_STEP, MOST_TOKENS, PR
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.augment import Augment
-from weft.domains.pictures.encoded.batches import PictureSource, augment_key, order_of
-from weft.domains.pictures.encoded.frames import by_shape
+from weft.domains.pictures.encoded.batches import PictureInputs, PictureSource, augment_key, order_of
 from weft.domains.pictures.encoded.seen import SeenPictures
 from weft.domains.pictures.reading.album import Album
 from weft.domains.texts.codec.text import TextCodec, TextMarks
 from weft.errors import DataError
 from weft.files.pictures.regions import Question
-from weft.modalities.image import Picture
 from weft.modalities.picture_text import PictureText
 
 ROWS = 256  # held-out questions that are computed at once
@@ -42,7 +40,7 @@ class AskedIds:
 class QuestionBatch:
     """Questions about pictures of one shape, row by row; `owner` names the picture of each and never goes back."""
 
-    picture: Picture
+    picture: Any  # pictures, or their features
     questions: PaddedIds
     owner: Int[Tensor, "B"]
 
@@ -61,7 +59,7 @@ class QuestionBatch:
 
     def raw(self) -> PictureText:
         """As an embedder takes it."""
-        return PictureText(self.picture, self.questions.raw(), self.owner)
+        return PictureText(self.picture.raw(), self.questions.raw(), self.owner)
 
 
 Answered = Samples[QuestionBatch, PaddedIds]
@@ -189,7 +187,7 @@ def _kept(album: Album, asked: list[list[AskedIds]]) -> tuple[Album, list[list[A
     return replace(album.take(rows), more=album.more), [asked[row] for row in rows]
 
 
-def question_samples(picture: Picture, asked: ByPicture, answers: Sequence[np.ndarray], marks: TextMarks) -> Answered:
+def question_samples(picture: Any, asked: ByPicture, answers: Sequence[np.ndarray], marks: TextMarks) -> Answered:
     """Questions about each picture, and an answer to each question, row after row."""
     owner = torch.tensor([row for row, some in enumerate(asked) for _ in some])
     questions = PaddedIds.of([one.question for some in asked for one in some])
@@ -202,7 +200,7 @@ def usual_answer(answers: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def whole_questions(
-    pictures: Iterator[tuple[np.ndarray, Picture]], asked: ByPicture, marks: TextMarks
+    pictures: Iterator[tuple[np.ndarray, Any]], asked: ByPicture, marks: TextMarks
 ) -> Iterator[Answered]:
     """Pictures in batches of one shape, by row, with all their questions and the usual answer to each."""
     for rows, picture in pictures:
@@ -223,9 +221,9 @@ def asked_pictures(seen: SeenQuestions, visit: int, *, how: Augment, stride: int
     """
     order, marks = order_of(seen, seed), seen.texts.answer.marks
     mark, widest = augment_key(order), max(map(len, seen.questions))
+    inputs = PictureInputs(seen, how, stride, mark, scored=SCORED, probed=PROBED)
 
-    def make(rows: np.ndarray, indices: np.ndarray) -> Answered:
-        picture = seen.train.changed(rows, indices, how, key=mark)
+    def make(given: Any, rows: np.ndarray, indices: np.ndarray) -> Answered:
         which, whose = draws(f"{mark} questions", indices, widest), draws(f"{mark} answers", indices, visit)
         asked = [_drawn(seen.questions[row], chance, visit) for row, chance in zip(rows, which, strict=True)]
         answers = [
@@ -233,15 +231,12 @@ def asked_pictures(seen: SeenQuestions, visit: int, *, how: Augment, stride: int
             for some, chances in zip(asked, whose, strict=True)
             for one, chance in zip(some, chances, strict=False)
         ]
-        return question_samples(picture, asked, answers, marks)
+        return question_samples(given, asked, answers, marks)
 
-    def held_out(most: int | None) -> Iterator[Answered]:
-        probed = None if most is None else PROBED * most
-        return whole_questions(
-            by_shape(seen.held_out, seen.codec, stride, SCORED, most=probed), seen.held_questions, marks
-        )
+    def of_held(given: Any, rows: np.ndarray) -> Iterator[Answered]:
+        return whole_questions(iter([(rows, given)]), seen.held_questions, marks)
 
-    return PictureSource(order, make, held_out)
+    return PictureSource(order, inputs, make, of_held)
 
 
 def _drawn(asked: Sequence[AskedIds], chance: np.ndarray, visit: int) -> list[AskedIds]:

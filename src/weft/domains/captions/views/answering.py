@@ -103,7 +103,7 @@ def answer_view(model: Answering, tokenizer: Tokenizer, what: AnsweredPicture, h
 
 def _step_view(model: Answering, tokenizer: Tokenizer, what: AnsweredPicture, how: LookAtAnswer) -> StepView:
     """One token of the answer, the question or the picture step by step."""
-    rows, columns = patch_grid(model, what.raw.picture)
+    rows, columns = patch_grid(model, what.raw.pixels)
     first = embed_of(model.config).class_tokens
     seen = [f"class {n + 1}" if n else "class" for n in range(first)]
     seen += [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
@@ -155,10 +155,10 @@ def answer_words(model: Answering, tokenizer: Tokenizer, what: AnsweredPicture, 
             score = _label_score(model, what)
         else:
             score = target_score(model, (*what.opening, *what.ids), len(what.opening), _asked(what))
-        scores = covered_scores(what.raw.picture, score)
+        scores = covered_scores(what.raw.pixels, score)
         answer = covered_sentence(tokenizer, what.ids, scores, name="answer")
         return PictureWords(what.pixels, (answer,), what.title, what.score, "occlusion", what.chance)
-    rows, columns = patch_grid(model, what.raw.picture)
+    rows, columns = patch_grid(model, what.raw.pixels)
     read = words_read(model, what.raw, what.own, what.opening, what.ids)
     texts = (("question", what.question, read.question, what.regions), ("answer", what.ids, read.answer, ()))
     sentences = [

@@ -40,20 +40,32 @@ class MultiCrop:
             tuple(view(little, f"near {i}", (high, wide)) for i in range(self.near)),
         )
 
-    def of_all(self, frames: Frames, most: int | None = None) -> Iterator[Views]:
-        """Views of all pictures, or of the first `most`, in order."""
+    def of_all(self, frames: Frames, most: int | None = None) -> Iterator[tuple[np.ndarray, Views]]:
+        """Views of all pictures, or of the first `most`, in order, with their rows."""
         count = len(frames) if most is None else min(len(frames), most)
         for start in range(0, count, SCORED):
             rows = np.arange(start, min(count, start + SCORED))
-            yield self.of(frames, rows, rows)
+            yield rows, self.of(frames, rows, rows)
+
+
+@dataclass(frozen=True)
+class ViewInputs:
+    """Pictures in views, held-out ones too."""
+
+    seen: SeenPictures
+    crops: MultiCrop
+
+    def training(self, rows: np.ndarray, indices: np.ndarray) -> Views:
+        """Views of some pictures, drawn by their global indices."""
+        return self.crops.of(self.seen.train, rows, indices)
+
+    def held_out(self, most: int | None) -> Iterator[tuple[np.ndarray, Views]]:
+        """Views of all pictures, or of the first of them."""
+        return self.crops.of_all(self.seen.held_out, None if most is None else PROBED * most)
 
 
 def picture_views(seen: SeenPictures, near: int, *, how: Augment, stride: int, seed: int) -> PictureSource[Views]:
     """Pictures in views, held-out ones too."""
     order = order_of(seen, seed)
-    crops = MultiCrop(near, how, stride, augment_key(order))
-    return PictureSource(
-        order,
-        lambda rows, indices: crops.of(seen.train, rows, indices),
-        lambda most: crops.of_all(seen.held_out, None if most is None else PROBED * most),
-    )
+    inputs = ViewInputs(seen, MultiCrop(near, how, stride, augment_key(order)))
+    return PictureSource(order, inputs, lambda given, rows, indices: given, lambda given, rows: iter([given]))

@@ -1,0 +1,151 @@
+"""Features of a frozen encoder: computed once, kept by digest, trained on; stopped anywhere, nothing is torn."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from helpers.pictures import encoded, write
+
+import weft
+from weft.batches.features import Features
+from weft.domains.captions.sample.album import scenes
+from weft.modalities.image import Picture
+from weft.models.stream import Stream
+from weft.runs.cleaning import clean_run
+from weft.tokens import Tokens
+from weft.training.features import AT_ONCE, FEATURES, FeatureStore, kept_files
+
+SCENES = scenes(40, 0).train
+FEW: dict[str, Any] = {"task": "caption", "model": "swift", "tokenizer": "characters", "batch": 4, "steps": 2,
+                       "evaluate_every": 100, "quiet": True, "baselines": False}  # fmt: skip
+CLASSES: dict[str, Any] = {"task": "classify-images", "preset": "tiny", "dim": 16, "heads": 2, "batch": 8, "steps": 1,
+                           "quiet": True, "baselines": False}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Scenes with captions, and in their folder a run `eyes` of a classifier."""
+    folder = tmp_path_factory.mktemp("data")
+    for i in range(len(SCENES)):
+        write(folder / "photos" / f"{i}.png", encoded(SCENES.read(i).pixels))
+        write(folder / "classes" / "ab"[i % 2] / f"{i}.png", encoded(SCENES.read(i).pixels))
+    weft.train(folder / "classes", out=folder / "eyes", model="vit", **CLASSES)
+    rows = ("\t".join((f"{i}.png", SCENES.captions[i][0])) for i in range(len(SCENES)))
+    return write(folder / "captions.tsv", "\n".join(rows) + "\n")
+
+
+@pytest.fixture
+def encodings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of pictures that an encoder has read, pass after pass, while features were computed."""
+    seen: list[int] = []
+    plain = FeatureStore.__call__
+
+    def counted(self: FeatureStore, given: Any) -> Features:
+        forward = self.encoder.encode
+
+        def encode(raw: Any) -> Tokens:
+            seen.append(len(raw))
+            return forward(raw)
+
+        self.encoder.encode = encode  # type: ignore[method-assign]
+        try:
+            return plain(self, given)
+        finally:
+            del self.encoder.encode  # type: ignore[misc]
+
+    monkeypatch.setattr(FeatureStore, "__call__", counted)
+    return seen
+
+
+def captioner(data: Path, out: Path, **more: Any) -> weft.Run:
+    return weft.train(data, from_=data.parent / "eyes", out=out, freeze=True, **{**FEW, **more})
+
+
+def test_a_decoder_learns_on_kept_features_as_on_its_encoder(data: Path, tmp_path: Path) -> None:
+    more = {"strength": "none", "batch": 36, "lr": 1e-3, "precision": "fp32"}
+    once, always = (captioner(data, tmp_path / str(n), versions=n, **more) for n in (1, 0))
+    assert kept_files(once.folder) and not kept_files(always.folder)
+    for name, tensor in always.model.state_dict().items():
+        assert torch.allclose(once.model.state_dict()[name], tensor, atol=2e-3), name
+    assert once.evaluate()["metrics"]["loss"] == pytest.approx(always.evaluate()["metrics"]["loss"], rel=1e-2)
+
+
+def test_a_run_that_was_killed_goes_on_with_the_features_that_are_there(
+    data: Path, tmp_path: Path, encodings: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = captioner(data, tmp_path / "whole", versions=2)
+    everything, rows = sum(encodings), whole.config["data"]["amounts"]
+    assert everything == 2 * rows["pictures"] + rows["held_out"]
+    encodings.clear()
+    torn = FeatureStore._found
+
+    def killed(self: FeatureStore, path: Path, rows: int) -> Features | None:
+        if len(kept_files(tmp_path / "parts")) == 2:
+            raise KeyboardInterrupt
+        return torn(self, path, rows)
+
+    monkeypatch.setattr(FeatureStore, "_found", killed)
+    with pytest.raises(KeyboardInterrupt):
+        captioner(data, tmp_path / "parts", versions=2)
+    monkeypatch.setattr(FeatureStore, "_found", torn)
+    damaged = min(kept_files(tmp_path / "parts"), key=lambda path: path.stat().st_size)
+    left = tmp_path / "parts" / FEATURES / ".tmp-0123456789ab"
+    left.write_bytes(b"half a file")
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    parts = weft.train(out=tmp_path / "parts", resume=True, quiet=True)
+    assert sum(encodings) == everything + rows["pictures"] % AT_ONCE, "but for the damaged file, nothing twice"
+    assert not left.exists()
+    for name, tensor in whole.model.state_dict().items():
+        assert torch.equal(tensor, parts.model.state_dict()[name]), name
+
+
+def test_features_of_other_weights_or_pictures_are_other_files(data: Path, tmp_path: Path) -> None:
+    first = weft.load(data.parent / "eyes").model
+    assert isinstance(first, Stream)
+    store = FeatureStore(first, tmp_path, torch.device("cpu"), writes=True)
+    picture = _picture(0.5)
+    for one in (picture, picture, _picture(0.6)):
+        store(one)
+    assert len(kept_files(tmp_path)) == 2
+    with torch.no_grad():
+        next(first.trunk.parameters()).add_(1)
+    FeatureStore(first, tmp_path, torch.device("cpu"), writes=True)(picture)
+    assert len(kept_files(tmp_path)) == 3
+
+
+def _picture(grey: float) -> Picture:
+    return Picture(torch.full((2, 3, 48, 48), grey))
+
+
+def test_clean_removes_the_features_of_a_finished_run(data: Path, tmp_path: Path) -> None:
+    run = captioner(data, tmp_path / "run", versions=1)
+    found = clean_run(run.folder)
+    assert found.features and found.bytes > 0 and not (Path(run.folder) / FEATURES).exists()
+    assert weft.load(run.folder).predict(SCENES.read(0).pixels)[0]["text"] is not None
+
+
+@pytest.mark.parametrize("task", ["classify-images", "answer"])
+def test_other_tasks_keep_features_too(task: str, data: Path, tmp_path: Path) -> None:
+    few: dict[str, Any] = {"steps": 10, "batch": 4, "quiet": True, "baselines": False, "freeze": True, "task": task}
+    if task == "answer":
+        files = _questions(data, tmp_path / "questions.jsonl")
+        few["tokenizer"] = "characters"
+    else:
+        files = [data.parent / "classes"]
+    run = weft.train(files, from_=data.parent / "eyes", out=tmp_path / "run", **few)
+    assert run.config["training"]["versions"] >= 1 and kept_files(run.folder)
+    before = weft.load(data.parent / "eyes").model.state_dict()
+    prefix = "source.picture." if task == "answer" else ""
+    after = run.model.state_dict()
+    assert all(torch.equal(t, after[f"{prefix}{n}"]) for n, t in before.items() if not n.startswith("head."))
+
+
+def _questions(data: Path, path: Path) -> list[Path]:
+    rows = [
+        {"image": f"{i}.png", "question": one.text, "answer": one.answers[0]}
+        for i in range(len(SCENES))
+        for one in SCENES.questions[i][:2]
+    ]
+    return [write(path, "\n".join(map(json.dumps, rows)) + "\n"), data.parent / "photos"]
