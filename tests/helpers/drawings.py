@@ -18,7 +18,7 @@ DRAWINGS = {  # what a training and a measure draw, by the module that calls it
     "weft.tasks.labels.labelling": ("confusion", "calibration"),
     "weft.domains.fields.measures.model": ("skill_chart", "forecast_sheet", "filling_sheet"),
     "weft.domains.pictures.given": ("contact_sheet",),
-    "weft.domains.pictures.reconstruct_images": ("reconstructions",),
+    "weft.domains.pictures.filling": ("reconstructions",),
 }
 _drawn: dict[tuple[str, str], Callable[..., bytes]] = {}  # as for users
 

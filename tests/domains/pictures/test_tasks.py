@@ -17,11 +17,16 @@ from PIL import Image
 
 import weft
 from weft.domains.pictures.codec import PictureCodec
+from weft.domains.pictures.encoded.preparing import prepared, uncut
+from weft.domains.pictures.filling import squared_steps
+from weft.domains.pictures.reading.arrays import album_of
 from weft.domains.pictures.recipe import hiding_cost, operations, views_cost
 from weft.domains.pictures.settings import HidingTraining, ViewsTraining
 from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
+from weft.files.pictures.decoding import Decoded
 from weft.interop import reference_run, write_folder
+from weft.modalities.image import Picture
 from weft.modalities.preparation import Preparation
 from weft.models.zoo.vision import Sight, VisionSize, mae
 
@@ -407,9 +412,55 @@ def test_missing_pixels_are_filled_in_and_known_ones_stay(filling: weft.Run, pho
     assert 0 < part["rmse"] < 128
 
 
+def test_a_picture_comes_back_in_its_own_size_with_its_shown_patches_as_they_were(
+    filling: weft.Run, tmp_path: Path
+) -> None:
+    pixels = np.random.default_rng(0).integers(0, 255, (90, 128, 3), np.uint8)
+    file = write(tmp_path / "photo.png", encoded(pixels))
+    (one,) = filling.predict(str(file), hide=0.5, out=str(tmp_path))
+    made = np.asarray(Image.open(one["output"]))
+    kept = (made == pixels).all(-1)
+    assert made.shape == pixels.shape and 0.45 < kept.mean() < 0.55
+    (array,) = filling.predict(pixels, hide=0.5, out=str(tmp_path))
+    assert ((np.asarray(Image.open(array["output"])) == pixels).all(-1) == kept).all()
+
+
+@pytest.mark.parametrize("crop", [(8, 6), (16, 13)])
+def test_what_preparing_cut_off_a_picture_stays_in_it(crop: tuple[int, int]) -> None:
+    whole = np.arange(12 * 9).reshape(12, 9, 1).astype(np.uint8)
+    middle = prepared(Decoded(whole, None), Preparation(crop=crop), where="").pixels
+    found = uncut(middle, 12, 9, mode="constant", constant_values=200)
+    assert found.shape == whole.shape and ((found == whole) | (found == 200)).all()
+    assert (found == whole).sum() == min(12, crop[0]) * min(9, crop[1])
+
+
 def test_more_hidden_is_harder_to_fill_in(filling: weft.Run) -> None:
     found = filling.evaluate()["metrics"]
     assert {"loss", "rmse_25_hidden", "rmse_50_hidden", "rmse_75_hidden"} <= set(found)
+    assert 0 < found["sharpness"] < 2
+
+
+def test_sharpness_is_texture_within_hidden_patches() -> None:
+    truth = torch.rand(1, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    seen = torch.zeros(1, 1, 8, 8, dtype=torch.bool)
+    seen[..., :4] = True
+
+    def sharpness(filled: torch.Tensor) -> float:
+        made, true = squared_steps(Picture(truth), filled, seen, 4)[0]
+        return float(np.sqrt(made / true))
+
+    even = torch.nn.functional.interpolate(torch.rand(1, 3, 2, 2), scale_factor=4.0)
+    assert sharpness(truth) == 1 and sharpness(even) == 0  # seams are no texture
+    assert sharpness(truth / 2) == pytest.approx(0.5) and sharpness(torch.where(seen, 0, truth)) == 1
+
+
+def test_a_sheet_of_pictures_has_all_classes() -> None:
+    x, y = np.zeros((30, 2, 2, 1), np.uint8), np.repeat(list("aaabc"), 6)
+    rows = album_of("x", x, y).across_classes(8, 24)
+    assert len(rows) == len(set(rows)) == 8 and [y[row] for row in rows] == list("abcabcab")
+    assert album_of("x", x).across_classes(3, 24) == [0, 10, 20]
+    many = album_of("x", x, np.arange(30)).across_classes(8, 10)
+    assert many == list(range(0, 30, 3))
 
 
 def test_places_in_metres_come_from_a_table(photos: Path, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ exchange            models of pictures from elsewhere and for elsewhere
 
 classify_images     labels pictures
 reconstruct_images  hides patches and fills them in (MAE), also in pictures that a user gives
+filling             pictures with their hidden parts filled in: how wrong, how sharp, and drawn
 distill_images      a student learns from its own average (DINO)
 given               pictures in use: read as the model reads them, computed in batches of one shape
 """

@@ -17,7 +17,7 @@ from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.batches import PictureSource
 from weft.domains.pictures.encoded.frames import ROOM, Frames, by_shape, frames_of, in_channels
-from weft.domains.pictures.encoded.preparing import prepared, read_prepared
+from weft.domains.pictures.encoded.preparing import backing_for, prepared, read_prepared
 from weft.domains.pictures.encoded.seen import SeenPictures, codec_for
 from weft.domains.pictures.reading.album import Album, Listed
 from weft.domains.pictures.reading.tables import SCALE, metres_in
@@ -82,7 +82,7 @@ def read_ahead(source: PictureSource[Any], seen: SeenPictures) -> Source:
 
 
 @dataclass(frozen=True)
-class _Handed(Sequence[Decoded]):
+class Handed(Sequence[Decoded]):
     """Pictures of albums, which have one each, and arrays; read when they are needed."""
 
     places: Sequence[Album | Decoded]
@@ -99,6 +99,12 @@ class _Handed(Sequence[Decoded]):
             picture = place if how is None else prepared(place, how, where=f"picture {row + 1}")
         else:
             picture = place.read(0, side=self.side) if how is None else read_prepared(place, 0, how)
+        return in_channels(picture, self.channels)
+
+    def whole(self, row: int) -> Decoded:
+        """A picture in its own size."""
+        place = self.places[row]
+        picture = place if isinstance(place, Decoded) else place.read(0, backing=backing_for(self.preparation))
         return in_channels(picture, self.channels)
 
 
@@ -136,7 +142,7 @@ def given_pictures(run: Loaded, inputs: Sequence[Given], ground: Ground) -> tupl
     scales = [place.pictures[0].scale if isinstance(place, Album) else np.nan for place in places]
     metres = np.array(scales) if ground.metres is None else np.full(len(scales), ground.metres)
     known = metres if np.isfinite(metres).any() else None
-    handed = _Handed(places, round(ROOM * codec.size), embed.channels, codec.preparation)
+    handed = Handed(places, round(ROOM * codec.size), embed.channels, codec.preparation)
     return names, Frames(handed, codec.size, embed.channels, known)
 
 

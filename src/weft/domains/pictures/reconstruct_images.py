@@ -1,13 +1,10 @@
 """reconstruct-images: hide most of each picture and fill it in (MAE). No labels; classifiers start from here."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar, final
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
 from torch import Tensor
 
 from weft.batches.source import Source
@@ -21,22 +18,21 @@ from weft.domains.pictures.encoded.batches import plain_pictures
 from weft.domains.pictures.encoded.frames import by_shape
 from weft.domains.pictures.encoded.seen import SeenPictures
 from weft.domains.pictures.exchange import picture_codec_of, picture_settings, with_pictures
+from weft.domains.pictures.filling import answers, fill, sheet, squared_errors, squared_steps
 from weft.domains.pictures.reading.album import Album
 from weft.domains.pictures.recipe import hiding_cost
 from weft.domains.pictures.settings import Ground, HidingTraining
 from weft.domains.pictures.views.vision import LookAtPicture
 from weft.errors import ConfigError, WeftError
-from weft.inspect.figures import png_of
-from weft.inspect.sheets import reconstructions, veiled
 from weft.inspect.views import View
 from weft.interop import Imported
-from weft.modalities.image import Picture, PictureEmbed, paste
+from weft.modalities.image import Picture, PictureEmbed
 from weft.models.autoencoder import Autoencoder
 from weft.models.backbone import embed_of
 from weft.models.stream import Model
 from weft.models.zoo.vision import autoencoder
 from weft.objectives.measures.tallies import Tally, root
-from weft.objectives.reconstruct import Reconstruct, draw_shown
+from weft.objectives.reconstruct import Reconstruct
 from weft.tasks.adopting import Adopted
 from weft.tasks.asks import Answer, Given, Gives, Ways
 from weft.tasks.baselines import Baseline
@@ -72,73 +68,7 @@ class Filling(Ground):
             raise ConfigError(f"must be at least 0 and below 1, found {self.hide}", where="hide")
 
 
-@torch.inference_mode()
-def fill(
-    model: Autoencoder, picture: Picture, hide: float, *, seed: int = 0, alike: bool = False
-) -> tuple[Float[Tensor, "B C Y X"], Bool[Tensor, "B 1 Y X"]]:
-    """Pictures with what is hidden or missing filled in, from 0 to 1, and which pixels the model was given.
-
-    With `alike` the same patches are hidden in every picture.
-    """
-    model.eval()
-    embed = model.encoder.embed
-    shown = draw_shown(model, picture, hide, seed=seed, alike=alike)
-    height, width = picture.pixels.shape[2:]
-    made = paste(model(picture, shown), height, width, embed.patch) / embed.scale + embed.mean
-    seen = _visible(model, picture, shown)
-    return torch.where(seen, picture.pixels, made.clamp(0, 1)), seen
-
-
-def _visible(model: Autoencoder, picture: Picture, shown: Tensor) -> Bool[Tensor, "B 1 Y X"]:
-    """Which pixels the model was given."""
-    embed, (height, width) = model.encoder.embed, picture.pixels.shape[2:]
-    count = embed.coordinates(picture)["row"].shape[1]
-    patches = torch.zeros(len(picture), count, dtype=torch.bool, device=shown.device).scatter(1, shown, True)
-    readable = embed.readable(picture)
-    patches = patches if readable is None else patches & readable
-    pixels = paste(patches[..., None].expand(-1, -1, embed.patch**2), height, width, embed.patch)
-    return pixels if picture.missing is None else pixels & ~picture.missing
-
-
-def squared_errors(picture: Picture, filled: Tensor, seen: Tensor) -> list[float | None]:
-    """For each picture the mean square error on known pixels that were hidden, in steps of 255; None without any."""
-    hidden = ~seen if picture.missing is None else ~seen & ~picture.missing
-    squares = (255 * (filled - picture.pixels)) ** 2
-    found = [one[mask.expand_as(one)] for one, mask in zip(squares, hidden, strict=True)]
-    return [float(wrong.mean()) if len(wrong) else None for wrong in found]
-
-
-def answers(
-    model: Autoencoder, names: Sequence[str], batches: Iterable[tuple[np.ndarray, Picture]], how: Filling
-) -> list[Answer]:
-    """For each picture the file that it is filled in as, and how wrong that is where the truth is known."""
-    found = [Answer(i) for i in range(len(names))]
-    for rows, picture in batches:
-        filled, seen = fill(model, picture, how.hide, seed=how.seed, alike=True)
-        errors = squared_errors(picture, filled, seen)
-        for row, pixels, error in zip(rows, as_bytes(filled), errors, strict=True):
-            path = str(Path(how.out) / f"{Path(names[row]).stem}-filled.png")
-            wrong = {} if error is None else {"rmse": round(error**0.5, 3)}
-            values = {"input": names[row], "output": path, **wrong}
-            found[row] = Answer(int(row), values, {path: partial(png_of, pixels)})
-    return found
-
-
-@torch.inference_mode()
-def sheet(model: Autoencoder, picture: Picture) -> bytes:
-    """Some pictures, what was shown of them, and what was made of that."""
-    filled, seen = fill(model, picture, 0.75)
-    whole, made, shown = as_bytes(picture.pixels), as_bytes(filled), seen[:, 0].cpu().numpy()
-    rows = [(whole[i], veiled(whole[i], shown[i]), made[i]) for i in range(len(picture))]
-    return reconstructions(rows, ("picture", "shown: a quarter", "filled in"))
-
-
-def as_bytes(pixels: Float[Tensor, "B C Y X"]) -> np.ndarray:
-    """Pictures as files have them: height, width and channels, from 0 to 255."""
-    return (255 * pixels.permute(0, 2, 3, 1)).round().byte().cpu().numpy()
-
-
-SHOWN = 8  # pictures in the sheet of a run
+SHOWN, MOST_SHOWN = 8, 24  # pictures in the sheet of a run: one of each class where there are more than SHOWN
 SHARES = (0.25, 0.5, 0.75)  # of hidden patches, at which a run is measured
 HidingDraft = Draft[PictureData, SeenPictures, HidingTraining]
 
@@ -191,11 +121,13 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         return recipes.batch_in_words(training)
 
     def illustrate(self, encoded: SeenPictures, model: Model.Config) -> Callable[[Model], Mapping[str, bytes]]:
-        _, picture = next(by_shape(encoded.held_out, encoded.codec, embed_of(model).stride, SHOWN))
+        some = encoded.held_out.take(encoded.data.held_out.across_classes(SHOWN, MOST_SHOWN))
+        shown = [picture for _, picture in by_shape(some, encoded.codec, embed_of(model).stride, MOST_SHOWN)]
 
         def draw(model: Model) -> Mapping[str, bytes]:
             assert isinstance(model, Autoencoder)
-            return {"reconstructions.png": sheet(model, picture.to(next(model.parameters()).device))}
+            device = next(model.parameters()).device
+            return {"reconstructions.png": sheet(model, [picture.to(device) for picture in shown])}
 
         return draw
 
@@ -216,7 +148,9 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Filling, listen: Listen | None) -> list[Answer]:
         names, frames = pictures.given_pictures(run, inputs, how)
-        return answers(_autoencoder(run), names, pictures.in_batches(run, frames), how)
+        assert isinstance(frames.pictures, pictures.Handed)
+        batches = pictures.in_batches(run, frames)
+        return answers(_autoencoder(run), names, frames.pictures, batches, how.hide, seed=how.seed, out=how.out)
 
     def shown(self, prediction: Prediction) -> str:
         error = f" (error on what was hidden: {prediction['rmse']:.1f} of 255)" if "rmse" in prediction else ""
@@ -234,7 +168,7 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         objective = from_json(run.config["objective"], Reconstruct.Config).build()
         total, seen = 0.0, 0
         errors: dict[float, list[float]] = {share: [] for share in SHARES}
-        plain = list[float]()
+        plain, steps = list[float](), np.zeros(2)
         for _, picture in pictures.in_batches(run, frames, progress):
             loss = objective(model.eval(), picture)
             total, seen = total + float(loss.total), seen + loss.count
@@ -242,17 +176,22 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
                 filled, shown = fill(model, picture, share)
                 squares += [one for one in squared_errors(picture, filled, shown) if one is not None]
                 if share == SHARES[-1]:
+                    steps += squared_steps(picture, filled, shown, embed_of(model.config).stride).sum(0)
                     mean = _mean_shown(picture, shown)
                     plain += [one for one in squared_errors(picture, mean, shown) if one is not None]
         metrics = {f"rmse_{100 * share:.0f}_hidden": (sum(s) / max(1, len(s))) ** 0.5 for share, s in errors.items()}
-        _, first = next(pictures.in_batches(run, frames, at_once=SHOWN))
         name = list(metrics)[-1]
         own, plainly = (
             Tally(name, np.stack([s, np.ones(len(s))], 1), root, lower=True) for s in (errors[SHARES[-1]], plain)
         )
         beside = (Baseline("mean", "the mean of the visible pixels", plainly),) if plain else ()
-        found = {"loss": total / max(1, seen), **metrics}
-        return Measured(len(held_out), found, {}, lambda: {"reconstructions.png": sheet(model, first)}, own, beside)
+        found = {"loss": total / max(1, seen), **metrics, "sharpness": _sharpness(steps)}
+
+        def drawn() -> Mapping[str, bytes]:
+            some = frames.take(held_out.across_classes(SHOWN, MOST_SHOWN))
+            return {"reconstructions.png": sheet(model, [one for _, one in pictures.in_batches(run, some)])}
+
+        return Measured(len(held_out), found, {}, drawn, own, beside)
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, inputs, how)
@@ -262,6 +201,12 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
 
     def outgoing(self, run: Loaded) -> Outgoing:
         return with_pictures(with_labels(run), run)
+
+
+def _sharpness(steps: np.ndarray) -> float:
+    """The root of squared steps as filled in, over those of the truth; 1 where both are even."""
+    made, true = steps
+    return float(np.sqrt(made / true)) if true > 0 else float(made == 0)
 
 
 def _mean_shown(picture: Picture, shown: Tensor) -> Tensor:

@@ -70,6 +70,11 @@ class Frames:
             return None
         return torch.stack([_mask(p.missing, torch.from_numpy(p.pixels).permute(2, 0, 1)) for p in self.pictures])
 
+    def take(self, rows: Sequence[int]) -> "Frames":
+        """Some of the pictures, in memory."""
+        metres = None if self.metres is None else self.metres[list(rows)]
+        return Frames(self.read(rows), self.size, self.channels, metres)
+
     def read(self, rows: Sequence[int] | np.ndarray) -> list[Decoded]:
         """Some of the pictures; from files several at a time."""
         if self.kept:

@@ -4,19 +4,25 @@ Knows pixels; refuses to know models and the files that say how pictures are pre
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from weft.domains.pictures.reading.album import Album
 from weft.errors import DataError
+from weft.files.pictures.colour import Backing
 from weft.files.pictures.decoding import PIXELS, Decoded, resized
 from weft.modalities.preparation import Preparation
 
 
 def read_prepared(album: Album, row: int, how: Preparation) -> Decoded:
     """A picture of an album, read whole and prepared."""
-    picture = album.read(row, backing="white" if how.white else "grey" if how.grey else "none")
-    return prepared(picture, how, where=album.names[row])
+    return prepared(album.read(row, backing=backing_for(how)), how, where=album.names[row])
+
+
+def backing_for(how: Preparation | None) -> Backing:
+    """What is behind transparent pixels of a picture that is prepared so."""
+    return "grey" if how is None or how.grey else "white" if how.white else "none"
 
 
 def prepared(picture: Decoded, how: Preparation, *, where: str) -> Decoded:
@@ -35,6 +41,19 @@ def _middle(picture: Decoded, height: int, width: int) -> Decoded:
     pixels = _cut(_cut(picture.pixels, height, 0), width, 1)
     missing = None if picture.missing is None else _cut(_cut(picture.missing, height, 0), width, 1)
     return replace(picture, pixels=np.ascontiguousarray(pixels), missing=missing)
+
+
+def uncut(values: np.ndarray, height: int, width: int, **pad: Any) -> np.ndarray:
+    """The whole of which `_middle` left these values; `pad` says, as in numpy.pad, what stands where it cut off."""
+    for axis, size in enumerate((height, width)):
+        spare = values.shape[axis] - size
+        if spare > 0:  # black edges were added, the larger half in front
+            values = values.take(range((spare + 1) // 2, (spare + 1) // 2 + size), axis)
+        elif spare < 0:
+            pads = [(0, 0)] * values.ndim
+            pads[axis] = (-spare // 2, -spare - -spare // 2)
+            values = np.pad(values, pads, **pad)
+    return values
 
 
 def _cut(values: np.ndarray, size: int, axis: int) -> np.ndarray:

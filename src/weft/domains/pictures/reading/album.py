@@ -128,6 +128,23 @@ class Album:
             raise DataError("it has changed since it was first read", where=picture.place.where, fix=fix)
         return picture.place.decode(content, side, backing)
 
+    def across_classes(self, few: int, most: int) -> list[int]:
+        """Pictures of every class, in turn: about `few`, one of each where there are more classes, at most `most`.
+
+        Without classes, pictures spread evenly over the album.
+        """
+        by_class: dict[str, list[int]] = {name: [] for name in self.classes}
+        for row, label in enumerate(self.labels or ()):
+            by_class[label].append(row)
+        count = min(len(self), most, max(few, len(by_class)))
+        if not by_class:
+            return [len(self) * k // count for k in range(count)]
+        in_turn = sorted((n, place) for place, rows in enumerate(by_class.values()) for n in range(len(rows)))
+        classes = list(by_class.values())
+        if len(classes) > count:  # more classes than places
+            in_turn = [(0, len(classes) * k // count) for k in range(count)]
+        return [classes[place][n] for n, place in in_turn[:count]]
+
     def take(self, indices: Iterable[int]) -> Album:
         """Some of the pictures, in the order asked for."""
         return Album(tuple(self.pictures[int(index)] for index in indices))
