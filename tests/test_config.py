@@ -16,6 +16,7 @@ import weft.runs.importing  # noqa: F401  (defines every part there is)
 from weft import config as configs
 from weft.config import Config, Part, field_types, from_json, parse
 from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerClassToken, PreNorm, Summary, TokenShift, Trunk, Window
+from weft.core.norms import RmsNorm
 from weft.errors import ConfigError
 from weft.json_text import MAX_JSON_BYTES, MAX_JSON_DEPTH, read_json, write_json
 from weft.modalities.image import PatchEmbed
@@ -278,6 +279,7 @@ def test_dotted_settings_reach_every_depth():
     assert config.set("embed.place.code.std", "1e-3").embed.place.code.std == 1e-3
     assert config.set("trunk.block.mix.kv_heads", "none").trunk.block.mix.kv_heads is None
     assert config.set("trunk.block.mix.rules", (Window(radius=2),)).trunk.block.mix.rules == (Window(radius=2),)
+    assert config.set("trunk.norm", "RmsNorm").trunk.norm == RmsNorm.Config()
     assert config.set("trunk.block.dropout", 0) == config.set("trunk.block.dropout", "0")
     assert config == LANGUAGE_MODELS["gpt"](SIZE, vocab=11, dropout=0.1), "configs are never changed in place"
 

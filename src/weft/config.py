@@ -230,7 +230,8 @@ def parse(text: str, kind: Any, *, where: str) -> Any:
     """The value that a command-line text stands for, by the type it must have.
 
     Numbers are written as in JSON (`1e-4`, `32`); `010`, `0x10`, `1_000`, NaN and Infinity are refused.
-    Truth is `true` or `false`. `none` stands for "not set" where that is allowed.
+    Truth is `true` or `false`. `none` stands for "not set" where that is allowed. The name of a part is the part with
+    its defaults.
     """
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
@@ -254,6 +255,8 @@ def parse(text: str, kind: Any, *, where: str) -> Any:
         return float(text)
     if kind is str or (origin is Literal and text in args):
         return text
+    if isinstance(kind, type) and issubclass(kind, Config) and issubclass(_parts.get(text, Config), kind):
+        return from_json({"type": text}, kind, where=where)
     raise ConfigError(f"expected {_describe(kind)}, found {shown_value(text)}", where=where)
 
 

@@ -8,6 +8,7 @@ Refuses to know files, models and losses.
     tokenizer, tokenizer_making       text to ids and back; tokenizers chosen, learned and read
     tokenizer_json, tokenizer_limits  the format tokenizer.json; bounds checked before a library reads it
     image, preparation                pictures cut into patches; how a picture gets its size
+    bands                             low and high frequencies of a picture, made of its tokens
     convnet, convnext, stages         features of a ResNet; of a ConvNeXt; patches mixed and merged in stages (Swin)
     picture_text                      a picture and a text in one stream
     field, climate                    fields in space and time; what is usual at each cell

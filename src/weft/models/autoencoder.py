@@ -1,12 +1,13 @@
 """Autoencoder: some tokens are hidden, the rest is encoded, and a small decoder predicts the hidden ones (MAE)."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from weft.core.trunk import Trunk
 from weft.errors import ConfigError
-from weft.modalities.image import PatchEmbed, Picture
+from weft.modalities.bands import TwoBands
+from weft.modalities.image import PatchEmbed, Picture, cut, paste
 from weft.models.stream import Model, Stream
 from weft.position import Place
 from weft.tokens import Tokens, join
@@ -20,13 +21,17 @@ class Autoencoder(Model):
     """
 
     class Config(Model.Config):
-        """The decoder is a trunk of width `dim` with its own position codes; `summarised`: it reads class tokens."""
+        """The decoder is a trunk of width `dim` with its own position codes; `summarised`: it reads class tokens.
+
+        With `bands` the decoder makes low and high frequencies apart, which add up to the picture.
+        """
 
         encoder: Stream.Config
         decoder: Trunk.Config
         dim: int
         place: Place.Config | None = None
         summarised: bool = False
+        bands: TwoBands.Config | None = None
 
         def reader(self) -> Stream.Config:
             return self.encoder
@@ -46,17 +51,41 @@ class Autoencoder(Model):
         self.place = config.place.build(dim=config.dim) if config.place else None
         self.decoder = config.decoder.build(dim=config.dim)
         embed: PatchEmbed = self.encoder.embed
-        self.out = nn.Linear(config.dim, embed.project.in_features)
+        channels = config.encoder.embed.channels  # type: ignore[attr-defined]
+        self.out = None if config.bands else nn.Linear(config.dim, embed.project.in_features)
+        self.bands = config.bands and config.bands.build(dim=config.dim, patch=embed.patch, channels=channels)
 
     def backbone(self) -> tuple[Stream.Config, str]:
         return self.config.encoder, "encoder."
 
     def forward(self, raw: Picture, shown: Int[Tensor, "B M"]) -> Float[Tensor, "B N P"]:
         """The pixels of all patches, normalised, from those that are shown."""
+        made = self.made(raw, shown)
+        return made[0] if len(made) == 1 else torch.stack(made).sum(0)
+
+    def made(self, raw: Picture, shown: Int[Tensor, "B M"]) -> tuple[Float[Tensor, "B N P"], ...]:
+        """The bands whose sum is that: one, or low and high frequencies."""
         embed: PatchEmbed = self.encoder.embed
         patches = embed.patches(raw)
         seen = self.encoder.trunk(embed.summarised(patches.take(shown)))
-        return self.out(self.decode(seen, patches, shown).x)
+        x = self.decode(seen, patches, shown).x
+        if self.out is not None:
+            return (self.out(x),)
+        assert self.bands is not None
+        low, high = self.bands(x, -(-raw.pixels.shape[2] // embed.patch))
+        return cut(low, embed.patch), cut(high, embed.patch)
+
+    def wanted(
+        self, patches: Float[Tensor, "B N P"], known: Bool[Tensor, "B N P"], height: int
+    ) -> tuple[Float[Tensor, "B N P"], ...]:
+        """The bands of true patches, of a picture of this height in pixels."""
+        if self.bands is None:
+            return (patches,)
+        patch = self.encoder.embed.patch
+        high = -(-height // patch) * patch
+        wide = patches.shape[1] * patch**2 // high
+        pixels, sure = (paste(values, high, wide, patch) for values in (patches, known))
+        return tuple(cut(band, patch) for band in self.bands.split(pixels, sure))
 
     def decode(self, seen: Tokens, patches: Tokens, shown: Int[Tensor, "B M"]) -> Tokens:
         """The decoder's tokens for all patches."""

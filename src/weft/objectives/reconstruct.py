@@ -13,6 +13,7 @@ from weft.objectives.objective import Loss, Objective
 class Reconstruct(Objective):
     """Mean of (x - predicted)^2 over the known pixels of each hidden patch, in units of the data's spread.
 
+    Of a model that predicts frequency bands: (low - predicted)^2 + |high - predicted| (Reed et al., 2023).
     Which patches are hidden is drawn anew in every step; a model that is being evaluated always meets the same ones.
     """
 
@@ -33,14 +34,18 @@ class Reconstruct(Objective):
 
     def __call__(self, model: Autoencoder, batch: Picture) -> Loss:
         shown = draw_shown(model, batch, self.config.hide)
-        predicted = model(batch, shown)
+        made = model.made(batch, shown)
         targets, known = truth(model, batch)
         if self.config.even:
             targets = evened(targets)
+        wanted = model.wanted(targets, known, batch.pixels.shape[2])
         hidden = torch.ones_like(known[..., 0]).scatter(1, shown, False) | ~readable(model, batch, known)
-        squares = ((predicted - targets) ** 2).masked_fill(~known, 0.0).sum(-1) / known.sum(-1).clamp(min=1)
+        wrong = (made[0] - wanted[0]) ** 2
+        for band, true in zip(made[1:], wanted[1:], strict=True):
+            wrong = wrong + (band - true).abs()
+        errors = wrong.masked_fill(~known, 0.0).sum(-1) / known.sum(-1).clamp(min=1)
         scored = hidden & known.any(-1)
-        return Loss(squares[scored].sum(), int(scored.sum()))
+        return Loss(errors[scored].sum(), int(scored.sum()))
 
 
 def draw_shown(

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from weft.core import Attention, Block, Mlp, Pooled, Trunk
 from weft.errors import ConfigError
+from weft.modalities.bands import TwoBands
 from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, ResNet
 from weft.modalities.image import PatchEmbed, PictureEmbed, Sight
 from weft.models.autoencoder import Autoencoder
@@ -13,6 +14,7 @@ from weft.models.distilled import Distilled
 from weft.models.stream import Stream
 from weft.position import Add, Grid, Sinusoidal
 
+GROUND = ("south", "east")  # axes of places in metres
 POSITION_STD = 0.3  # of position codes at the start, where patches have 1: fainter codes are learned late
 
 
@@ -116,7 +118,7 @@ def scale_mae(
     size: VisionSize, sight: Sight, *, outputs: None = None, dropout: float = 0.0, drop: float = 0.0
 ) -> Stream.Config:
     """`mae` with places on the ground (Reed et al., 2023): coordinates are in metres, for pixels of any size."""
-    return _sinusoidal(size, sight, dropout, ("south", "east"))
+    return _sinusoidal(size, sight, dropout, GROUND)
 
 
 def _sinusoidal(size: VisionSize, sight: Sight, dropout: float, axes: tuple[str, ...]) -> Stream.Config:
@@ -126,14 +128,18 @@ def _sinusoidal(size: VisionSize, sight: Sight, dropout: float, axes: tuple[str,
 
 
 def autoencoder(encoder: Stream.Config) -> Autoencoder.Config:
-    """A masked autoencoder around an encoder: the decoder has half its width and a third of its depth."""
+    """A masked autoencoder around an encoder: the decoder has half its width and a third of its depth.
+
+    Around an encoder with places on the ground it is Scale-MAE, whose decoder makes two frequency bands.
+    """
     heads = max(1, encoder.trunk.all_blocks()[0].mix.heads // 2)  # type: ignore[union-attr]
     dim = max(8, encoder.dim // 2 // (4 * heads) * 4 * heads)
     block = Block.Config(mix=Attention.Config(heads=heads), transform=Mlp.Config())
     depth = max(1, len(encoder.trunk.all_blocks()) // 3)
     place = encoder.embed.place  # type: ignore[attr-defined]
     decoder = Trunk.Config(depth=depth, block=block)
-    return Autoencoder.Config(encoder=encoder, decoder=decoder, dim=dim, place=place, summarised=True)
+    bands = TwoBands.Config() if place.code.axes == GROUND else None
+    return Autoencoder.Config(encoder=encoder, decoder=decoder, dim=dim, place=place, summarised=True, bands=bands)
 
 
 def distilled(student: Stream.Config) -> Distilled.Config:
