@@ -15,6 +15,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 from weft.errors import ConfigError, nearest, placed
@@ -231,7 +232,7 @@ def parse(text: str, kind: Any, *, where: str) -> Any:
 
     Numbers are written as in JSON (`1e-4`, `32`); `010`, `0x10`, `1_000`, NaN and Infinity are refused.
     Truth is `true` or `false`. `none` stands for "not set" where that is allowed. The name of a part is the part with
-    its defaults.
+    its defaults, where every field has one.
     """
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
@@ -255,8 +256,9 @@ def parse(text: str, kind: Any, *, where: str) -> Any:
         return float(text)
     if kind is str or (origin is Literal and text in args):
         return text
-    if isinstance(kind, type) and issubclass(kind, Config) and issubclass(_parts.get(text, Config), kind):
-        return from_json({"type": text}, kind, where=where)
+    if isinstance(kind, type) and issubclass(kind, Config) and issubclass(part := _parts.get(text, Config), kind):
+        with suppress(TypeError):  # a field without a default
+            return part()
     raise ConfigError(f"expected {_describe(kind)}, found {shown_value(text)}", where=where)
 
 

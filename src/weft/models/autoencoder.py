@@ -53,7 +53,9 @@ class Autoencoder(Model):
         embed: PatchEmbed = self.encoder.embed
         channels = config.encoder.embed.channels  # type: ignore[attr-defined]
         self.out = None if config.bands else nn.Linear(config.dim, embed.project.in_features)
-        self.bands = config.bands and config.bands.build(dim=config.dim, patch=embed.patch, channels=channels)
+        self.bands: TwoBands | None = None
+        if config.bands is not None:
+            self.bands = config.bands.build(dim=config.dim, patch=embed.patch, channels=channels)
 
     def backbone(self) -> tuple[Stream.Config, str]:
         return self.config.encoder, "encoder."
