@@ -39,6 +39,8 @@ REFUSALS: dict[str, list[Refusal]] = {
     "qwen2": [(CLASSES, architecture("Qwen2ForSequenceClassification")), LAYERS],
     "qwen3": [(CLASSES, architecture("Qwen3ForSequenceClassification")), LAYERS],
     "smollm3": [(CLASSES, architecture("SmolLM3ForSequenceClassification")), LAYERS],
+    "mixtral": [("turns of a share of a head", rope("default", partial_rotary_factor=0.5))],
+    "qwen3_moe": [("two numbers of experts", {"num_experts": 5, "num_local_experts": 6})],
     "phi3": [("biases", {"attention_bias": True}), ("stretches other than longrope", rope("linear", factor=2.0))],
     "gemma": [BIDIRECTIONAL, NOT_LINEAR],
     "gemma2": [BIDIRECTIONAL, NOT_LINEAR],

@@ -13,6 +13,8 @@ from weft.core import (
     Block,
     Capped,
     LowRank,
+    Mixture,
+    Mlp,
     OnePlusRmsNorm,
     Parallel,
     ParallelOneNorm,
@@ -66,7 +68,12 @@ def variants() -> dict[str, Stream]:
     recurrent = Block.Config(mix=Rnn.Config(), wiring=Plain.Config())
     adapted = gpt.replace(trunk=gpt.trunk.replace(adapters=LowRank.Config(rank=2)))
     places = Sum.Config(codes=(Learned.Config(size=40), Sinusoidal.Config()))
+    mixtures = (
+        block.replace(transform=Mixture.Config(experts=5, offsets=True)),
+        block.replace(transform=Mixture.Config(expert=Mlp.Config(), experts=3, chosen=1, shares="all")),
+    )
     configs = {
+        "llama, mixtures of experts": llama.replace(trunk=Trunk.Config(blocks=mixtures)),
         "swift, hashed": swift.set("embed.grams.buckets", "61").set("embed.grams.longest", "4"),
         "swift, twice": swift.set("trunk.passes", "2"),
         "llama, other wirings": llama.replace(trunk=Trunk.Config(blocks=blocks, norm=OnePlusRmsNorm.Config())),

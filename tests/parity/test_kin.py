@@ -78,7 +78,9 @@ def test_adapters_find_every_map_and_are_merged_into_the_folder_that_is_written(
     model = adapted(imported.model, LowRank.Config(rank=2, alpha=4.0))
     for tensor in adapters(model).values():
         torch.nn.init.normal_(tensor, std=0.2, generator=torch.Generator().manual_seed(1))
-    assert len(adapters(model)) == 2 * 4 * len(imported.config.trunk.all_blocks())  # of qkv, out, up and down
+    blocks = imported.config.trunk.all_blocks()
+    maps = sum(2 + 2 * getattr(block.transform, "experts", 1) for block in blocks)  # qkv, out, up and down
+    assert len(adapters(model)) == 2 * maps
     assert write_folder(tmp_path / "b", model, marks=imported.marks, model_type=imported.family) == imported.family
     back = library().AutoModelForCausalLM.from_pretrained(tmp_path / "b").eval()
     with torch.inference_mode():

@@ -54,6 +54,7 @@ from weft.core.distances import Disentangled, Distances
 from weft.core.heads import Dense, FirstAndMean, Head, PerClassToken, PerToken, Pooled, Summary
 from weft.core.linear import Gpt2Init, Init, Out, ReluInit, SilentInit, SineInit
 from weft.core.mixers import Average, Last, Mixer
+from weft.core.mixture import Mixture
 from weft.core.norms import LayerNorm, LayerScale, Norm, OnePlusRmsNorm, RmsNorm
 from weft.core.recording import Reading, Recorder, record
 from weft.core.recurrent import Lstm, Recurrent, Rnn
@@ -69,9 +70,9 @@ __all__ = [
     "Abreast", "Additive", "Attention", "Average", "Block", "Cache", "Capped", "ContextGate", "DeepOutput", "Dense",
     "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState", "Gated", "Gpt2Init", "Head", "Init",
     "Last", "LastToken", "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanShares", "MeanToken",
-    "MemoryVector", "Mixer", "Mlp", "NeighbourShift", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "ParallelOneNorm",
-    "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled", "PostNorm", "PreNorm", "Reading", "Recorder",
-    "Recurrent", "ReluInit", "ResultNorm", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scope", "Score",
-    "Shares", "SilentInit", "SineInit", "Slots", "Stride", "Summary", "SymmetricShares", "Tile", "TokenShift",
-    "Transform", "Trunk", "Window", "Wiring", "record",
+    "MemoryVector", "Mixer", "Mixture", "Mlp", "NeighbourShift", "Norm", "OnePlusRmsNorm", "Out", "Parallel",
+    "ParallelOneNorm", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled", "PostNorm", "PreNorm",
+    "Reading", "Recorder", "Recurrent", "ReluInit", "ResultNorm", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm",
+    "Scope", "Score", "Shares", "SilentInit", "SineInit", "Slots", "Stride", "Summary", "SymmetricShares", "Tile",
+    "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from weft.core.attention import Attention
 from weft.core.block import Block, Parallel, ParallelOneNorm, Plain, PostNorm, PreNorm, ResultNorm, SandwichNorm
 from weft.core.heads import PerToken
 from weft.core.memories import Across, Prefix
+from weft.core.mixture import Mixture
 from weft.core.norms import LayerScale
 from weft.core.shifts import TokenShift
 from weft.core.transforms import Gated, Layer, Mlp, Pointwise
@@ -20,7 +21,7 @@ from weft.generate.program import NOWHERE, Kept, Program, Unknown, activation_nu
 from weft.modalities.counting import Counted
 from weft.modalities.text import HashedNgrams, TextEmbed
 from weft.models.stream import Stream
-from weft.native import Kind, Register
+from weft.native import Kind, Op, Register
 from weft.native.layout import DATA
 from weft.position import Add, Code, Learned, Sinusoidal, Sum
 
@@ -176,7 +177,9 @@ def _shifted(p: Program, shift: nn.Module | None, x: Register, slots: str, name:
 
 
 def _transform(p: Program, transform: nn.Module, x: Register) -> Register:
-    exactly(transform, Mlp, Gated, Layer, Pointwise)
+    exactly(transform, Mlp, Gated, Layer, Pointwise, Mixture)
+    if isinstance(transform, Mixture):
+        return _mixture(p, transform, x)
     if isinstance(transform, Mlp):
         return p.linear(transform.down, p.activate(transform.act, p.linear(transform.up, x)))
     if isinstance(transform, Gated):
@@ -190,6 +193,24 @@ def _transform(p: Program, transform: nn.Module, x: Register) -> Register:
         return p.activate(transform.act, inner)
     assert isinstance(transform, Pointwise)
     return p.emit(Kind.ACTIVATE, x, p.register(x.width), size=(activation_number(transform.act),))
+
+
+def _mixture(p: Program, mixture: Mixture, x: Register) -> Register:
+    """What the chosen experts add up to; the operations of an expert that no token chose are left out."""
+    scores, before = p.linear(mixture.router, x), p.products
+    shares = p.emit(Kind.CHOOSE, scores, p.register(scores.width), size=(mixture.chosen, int(mixture.over_all)))
+    out = p.emit(Kind.CLEAR, NOWHERE, p.register(x.width))
+    for number, expert in enumerate(mixture.experts):
+        width, first = p.width, len(p.ops)
+        p.emit(Kind.SKIP, shares, NOWHERE)
+        given = _transform(p, expert, x)
+        p.emit(Kind.SHARE, given, out, size=(shares.at, shares.width, number))
+        inside = p.ops[first + 1 :]
+        largest = max(op.source.width * op.target.width for op in inside)
+        p.ops[first] = Op.of(Kind.SKIP, shares, NOWHERE, size=(len(inside), number, largest))
+        p.width = width  # the next expert uses the same registers
+    p.products = before + (p.products - before) * mixture.chosen // len(mixture.experts)
+    return out
 
 
 def _head(p: Program, head: nn.Module | None, x: Register) -> None:

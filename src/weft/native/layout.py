@@ -39,6 +39,10 @@ class Kind(IntEnum):
     RNN = 25
     COUNT = 26
     ABREAST = 27
+    CLEAR = 28
+    CHOOSE = 29
+    SKIP = 30
+    SHARE = 31
 
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "quick", "relu_squared", "silu", "sine", "tanh")  # `enum activation`

@@ -1,9 +1,12 @@
-"""Mistral, OLMo 2, Qwen, Phi-3, SmolLM3, and Llama with stretched turns."""
+"""Mistral, OLMo 2, Mixtral, Qwen, Phi-3, SmolLM3, and Llama with stretched turns."""
 
 from helpers.foreign_models.decoders import LLAMA
 
 ENDS = {"pad_token_id": 0, "bos_token_id": 0, "eos_token_id": 0}
 OLMO2 = {**LLAMA, **ENDS, "num_key_value_heads": 4}
+MIXTRAL = {**LLAMA, **ENDS, "num_local_experts": 4, "intermediate_size": 24}
+QWEN3_MOE = {**LLAMA, **ENDS, "head_dim": 12, "num_experts": 6, "num_experts_per_tok": 3, "moe_intermediate_size": 12,
+             "norm_topk_prob": True}  # fmt: skip
 SLOW = {"num_hidden_layers": 3, "use_sliding_window": True, "sliding_window": 7}
 PHI3 = {**LLAMA, **ENDS}
 NOT_TURNED = {**LLAMA, "num_hidden_layers": 3, "no_rope_layers": [1, 0, 1], "pad_token_id": 0}
@@ -46,6 +49,32 @@ CASES: dict[str, tuple[str, dict]] = {
     ),
     "qwen3, biases": ("Qwen3ForCausalLM", {**LLAMA, "head_dim": 8, "attention_bias": True, "rms_norm_eps": 1e-3}),
     "qwen3, no head": ("Qwen3Model", {**LLAMA, "head_dim": 8}),
+    "mixtral": ("MixtralForCausalLM", MIXTRAL),
+    "mixtral, one expert": (
+        "MixtralForCausalLM",
+        {**MIXTRAL, "num_experts_per_tok": 1, "sliding_window": 7, "tie_word_embeddings": True, "head_dim": 12},
+    ),
+    "mixtral, all experts": (
+        "MixtralForCausalLM",
+        {**MIXTRAL, "num_experts_per_tok": 4, "hidden_act": "gelu", "rms_norm_eps": 1e-3},
+    ),
+    "mixtral, no head": ("MixtralModel", MIXTRAL),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", QWEN3_MOE),
+    "qwen3_moe, shares of all": (
+        "Qwen3MoeForCausalLM",
+        {
+            **QWEN3_MOE,
+            "norm_topk_prob": False,
+            "num_hidden_layers": 4,
+            "mlp_only_layers": [0],
+            "decoder_sparse_step": 2,
+        },
+    ),
+    "qwen3_moe, windows": (
+        "Qwen3MoeForCausalLM",
+        {**QWEN3_MOE, "use_sliding_window": True, "sliding_window": 7, "attention_bias": True, "head_dim": 8},
+    ),
+    "qwen3_moe, no head": ("Qwen3MoeModel", QWEN3_MOE),
     "smollm3": ("SmolLM3ForCausalLM", NOT_TURNED),
     "smollm3, windows": (
         "SmolLM3ForCausalLM",

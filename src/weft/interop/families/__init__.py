@@ -1,6 +1,6 @@
 """The model types that weft reads and writes, by their name in config.json. One file a type, or a few close ones.
 
-gpt2, gpt_neo, gptj, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma                language models (Phi in gptj)
+gpt2, gpt_neo, gptj, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma, mixtures      language models (Phi in gptj)
 bert, distilbert, electra, albert, mpnet, modernbert, deberta                        text encoders
 marian, bart, mbart, t5                                                              encoder–decoders
 vit, deit, vit_mae, dinov2, resnet, convnext, swin                                   pictures
@@ -31,6 +31,7 @@ from weft.interop.families.gptj import GptJ, Phi
 from weft.interop.families.llama import Llama, Mistral, Olmo2
 from weft.interop.families.marian import Marian
 from weft.interop.families.mbart import M2m100, Mbart
+from weft.interop.families.mixtures import Mixtral, Qwen3Moe
 from weft.interop.families.modernbert import ModernBert
 from weft.interop.families.mpnet import Mpnet
 from weft.interop.families.opt import Opt
@@ -55,6 +56,8 @@ _ALL = (
     Qwen2(),
     Qwen3(),
     SmolLm3(),
+    Mixtral(),
+    Qwen3Moe(),
     Phi3(),
     Gemma(),
     Gemma2(),

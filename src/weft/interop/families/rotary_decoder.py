@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from weft.core import Attention, Block, Gated, PerToken, PreNorm, RmsNorm, Trunk, Window, Wiring
+from weft.core import Attention, Block, Gated, PerToken, PreNorm, RmsNorm, Transform, Trunk, Window, Wiring
 from weft.errors import ConfigError
 from weft.interop.families.parts import next_word_head
 from weft.interop.families.rope import TYPES, read_turn, write_turn
@@ -49,6 +49,10 @@ class RotaryDecoder(Family):
         """Whether the MLPs have offsets."""
         return False
 
+    def transforms(self, given: TheirConfig, mlp: Gated.Config, depth: int) -> Sequence[Transform.Config]:
+        """What each layer computes within a token: `mlp`, or what the family has in its place."""
+        return [mlp] * depth
+
     def layers(self, given: TheirConfig, depth: int) -> Sequence[DecoderLayer]:
         """What may differ, for each layer."""
         return [DecoderLayer()] * depth
@@ -73,14 +77,15 @@ class RotaryDecoder(Family):
             head_dim=given.whole("head_dim", width) if given.has("head_dim") or width else None,
             offsets=False,
         )
-        transform = Gated.Config(
+        mlp = Gated.Config(
             activation=given.choice("hidden_act", ACTIVATIONS, "silu"),  # type: ignore[arg-type]
             hidden=given.whole("intermediate_size", usual["intermediate_size"]),
             offsets=self.mlp_offsets(given),
         )
         mix = self.attention(given, mix, norm)
-        block = Block.Config(mix=mix, transform=transform, norm=norm, wiring=self.wiring)
-        blocks = tuple(_for_layer(block, turn, layer) for layer in self.layers(given, depth))
+        block = Block.Config(mix=mix, norm=norm, wiring=self.wiring)
+        both = zip(self.layers(given, depth), self.transforms(given, mlp, depth), strict=True)
+        blocks = tuple(_for_layer(block, turn, layer).replace(transform=one) for layer, one in both)
         same = all(one == blocks[0] for one in blocks)
         tied = given.truth("tie_word_embeddings", usual.get("tie_word_embeddings", False))
         return Stream.Config(
@@ -97,8 +102,7 @@ class RotaryDecoder(Family):
         embed, blocks = only(stream.embed, TextEmbed.Config, "embed"), stream.trunk.all_blocks()
         found = [decoder_layer(block) for block in blocks]
         block, turn = _first(stream), _turn(blocks)
-        mix, mlp = only(block.mix, Attention.Config, "mix"), only(block.transform, Gated.Config, "transform")
-        bare_mlp: Any = outline(stream).get_submodule("trunk.blocks.0.transform")
+        mix = only(block.mix, Attention.Config, "mix")
         headless, headed = (
             next(name for name, task in self.tasks.items() if bool(task) is use) for use in (False, True)
         )
@@ -108,24 +112,29 @@ class RotaryDecoder(Family):
             "vocab_size": embed.vocab,
             "max_position_embeddings": embed.context,
             "hidden_size": stream.dim,
-            "intermediate_size": bare_mlp.down.in_features,
             "num_hidden_layers": len(blocks),
             "num_attention_heads": mix.heads,
             "num_key_value_heads": mix.kv_heads or mix.heads,
             "head_dim": mix.width(stream.dim),
-            "hidden_act": THEIR_ACTIVATION[mlp.activation],
             "rms_norm_eps": block.norm.eps,
             **write_turn(turn, embed.context),
             "attention_dropout": 0.0,
             "initializer_range": embed.std,
             "tie_word_embeddings": getattr(stream.head, "tied", False),
+            **self.mlp_keys(stream),
             **self.own_keys(block, found),
         }
 
+    def mlp_keys(self, stream: Stream.Config) -> dict[str, Any]:
+        """The keys of the transforms."""
+        mlp = only(_first(stream).transform, Gated.Config, "transform")
+        bare: Any = outline(stream).get_submodule("trunk.blocks.0.transform")
+        return {"intermediate_size": bare.down.in_features, "hidden_act": THEIR_ACTIVATION[mlp.activation]}
+
     def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
-        block = _first(stream)
-        mix, mlp = only(block.mix, Attention.Config, "mix"), only(block.transform, Gated.Config, "transform")
+        blocks = stream.trunk.all_blocks()
+        mix = only(_first(stream).mix, Attention.Config, "mix")
         width = mix.width(stream.dim)
         keys = (mix.kv_heads or mix.heads) * width
         layer: list[WeightRule] = [
@@ -134,11 +143,11 @@ class RotaryDecoder(Family):
                 for ours, theirs in self.norms.items()
             ),
             *self.attention_rules(mix, (mix.heads * width, keys, keys)),
-            *self.mlp_rules(mlp),
         ]
         body = [
             SameTensor("embed_tokens.weight", "embed.table.weight"),
-            *layers(len(stream.trunk.all_blocks()), layer),
+            *layers(len(blocks), layer),
+            *(rule.at(i) for i, block in enumerate(blocks) for rule in self.transform_rules(block.transform)),
             SameTensor("norm.weight", "trunk.norm.gain"),
             Ignored("layers.*.self_attn.rotary_emb.inv_freq"),
         ]
@@ -157,6 +166,10 @@ class RotaryDecoder(Family):
         if mix.qk_norm is not None:
             rules += [SameTensor(f"{theirs}{side}_norm.weight", f"{ours}{side}_norm.gain") for side in "qk"]
         return rules
+
+    def transform_rules(self, transform: Transform.Config | None) -> list[WeightRule]:
+        """The weights of what a layer computes within a token."""
+        return self.mlp_rules(only(transform, Gated.Config, "transform"))
 
     def mlp_rules(self, mlp: Gated.Config) -> list[WeightRule]:
         """The weights of an MLP."""

@@ -50,7 +50,12 @@ enum kind {
     WEIGH,      /* to = sigmoid(from) * to; from is one number */
     RNN,        /* the same as LSTM: h = tanh(from + W_h h)                  slot: h */
     COUNT,      /* to = how many of some ids the row has so far              data: a byte for each id; slot: counts; size: ids */
-    ABREAST     /* to = the memory's first vector at the place in from       slot: vectors, places */
+    ABREAST,    /* to = the memory's first vector at the place in from       slot: vectors, places */
+    CLEAR,      /* to = 0 */
+    CHOOSE,     /* to = softmax of the highest numbers in from, else 0       size: how many; whether the softmax is of all numbers */
+    SKIP,       /* some operations are left out where a number of from is 0  size: operations; the number; products of the largest
+                   for all tokens                                            of them for one token */
+    SHARE       /* to += a number of another register * from                 size: where that register begins, its width, the number */
 };
 
 enum activation { RELU, GELU, GELU_TANH, QUICK, RELU_SQUARED, SILU, SINE, TANH };

@@ -99,6 +99,16 @@ static int perform(const op *o, batch *at, const member *me, int64_t tokens, con
         for (int64_t i = 0; i < n; i++)
             to[i] = (float)o->number[0] * fast_tanh(from[i] / (float)o->number[0]);
         break;
+    case CLEAR: memset(to, 0, n * sizeof(float)); break;
+    case CHOOSE: choose(o, tokens, from, to); break;
+    case SHARE: {
+        const float *shares = at->work + o->size[0] * at->rows * at->fresh;
+        for (int64_t i = 0; i < n; i++) {
+            float part = shares[i / o->to.width * o->size[1] + o->size[2]];
+            to[i] += part == 0 ? 0 : part * from[i];
+        }
+        break;
+    }
     case LAST:
         for (int64_t b = 0; b < at->rows; b++)
             memcpy(to + b * o->to.width, from + ((b + 1) * at->fresh - 1) * o->from.width, o->to.width * sizeof(float));
@@ -117,6 +127,18 @@ static void step(const op *ops, int64_t count, batch *at, const member *me)
         const op *o = ops + i;
         const float *from = at->work + o->from.at * all_tokens;
         float *to = i == count - 1 ? at->out : at->work + o->to.at * all_tokens;
+        if (o->kind == SKIP) { /* where threads share the operations in question, all of them must find the same */
+            int together = me->threads > 1 && tokens * o->size[2] >= SHARED_PRODUCTS;
+            if (together && alone_before)
+                meet(me);
+            int64_t left_out = (together || me->number == 0) && unused(o, tokens, from) ? o->size[0] : 0;
+            if (together) {
+                meet(me);
+                alone_before = 0;
+            }
+            i += left_out;
+            continue;
+        }
         if (me->threads > 1 && shared(o, at, tokens)) {
             if (alone_before)
                 meet(me);

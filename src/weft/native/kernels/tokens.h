@@ -93,6 +93,46 @@ static void activate(int64_t kind, const float *x, float *y, int64_t n)
     }
 }
 
+/* The shares of the highest scores of each token, all others 0. A share that is too small for a number counts as not chosen. */
+static void choose(const op *o, int64_t tokens, const float *from, float *to)
+{
+    int64_t n = o->to.width;
+    for (int64_t t = 0; t < tokens; t++) {
+        const float *score = from + t * n;
+        float *share = to + t * n, most = score[0], sum = 0;
+        for (int64_t j = 0; j < n; j++) {
+            most = score[j] > most ? score[j] : most;
+            share[j] = 0;
+        }
+        for (int64_t i = 0; i < o->size[0]; i++) {
+            int64_t best = -1;
+            for (int64_t j = 0; j < n; j++)
+                if (share[j] == 0 && (best < 0 || score[j] > score[best]))
+                    best = j;
+            if (best < 0)
+                break;
+            share[best] = fast_exp(score[best] - most);
+            sum += share[best];
+        }
+        if (o->size[1]) {
+            sum = 0;
+            for (int64_t j = 0; j < n; j++)
+                sum += fast_exp(score[j] - most);
+        }
+        for (int64_t j = 0; j < n; j++)
+            share[j] /= sum;
+    }
+}
+
+/* Whether a number of a register is 0 for all tokens. */
+static int unused(const op *o, int64_t tokens, const float *from)
+{
+    for (int64_t t = 0; t < tokens; t++)
+        if (from[t * o->from.width + o->size[1]] != 0)
+            return 0;
+    return 1;
+}
+
 static void gate(const op *o, span each, const float *from, float *to)
 {
     int64_t n = o->to.width;
