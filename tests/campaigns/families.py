@@ -36,12 +36,14 @@ from weft.errors import ConfigError
 from weft.interop import Imported, read_folder, write_folder
 from weft.interop.families import FAMILIES
 from weft.interop.pictures import seen
+from weft.modalities.picture_text import PictureText
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 
 MODULES = (decoders, llama_kin, gemma_kin, encoders, newer_encoders, translators, many_languages, pictures,
            newer_pictures, captions, text_towers, answers)  # fmt: skip
 FOLDED = ("cls_token", "distillation_token", "position_embeddings", "class_embedding",
+          "vision_model.embeddings.position_embedding",
           "vision_model.embeddings.position_embedding.weight")  # fmt: skip
 TOWERS = {"clip_vision_model": "vision_model.", "clip_text_model": "text_model."}  # how weights of a tower alone begin
 TEXTS, LENGTH = 5, 18  # of each model that writes
@@ -124,7 +126,7 @@ def _try(model: Any, place: Path, result: FamilyResult) -> None:
 def _values(model: Any, imported: Imported) -> tuple[torch.Tensor, torch.Tensor]:
     """Values of that library and of weft, where tokens are real."""
     given = _inputs(model)
-    expected = _answer(model(**given))
+    expected = _computed(model, given)
     if model.config.is_encoder_decoder and imported.task is None:
         memory = imported.model.memorise(Text(given["input_ids"], given["attention_mask"].bool()))
         found = imported.model.target.encode(Text(given["decoder_input_ids"]), memory=memory).x
@@ -136,7 +138,10 @@ def _values(model: Any, imported: Imported) -> tuple[torch.Tensor, torch.Tensor]
     return expected, found
 
 
-def _answer(result: Any) -> torch.Tensor:
+def _computed(model: Any, given: dict[str, torch.Tensor]) -> torch.Tensor:
+    if model.config.model_type == "blip":
+        return answers.written_for(model, given)
+    result = model(**given)
     return next(result[key] for key in ("logits", "logits_per_image", "last_hidden_state") if key in result)
 
 
@@ -149,6 +154,11 @@ def _inputs(model: Any) -> dict[str, torch.Tensor]:
         return texts if config.model_type != "clip" else {**texts, **_pictures(config.vision_config, draw)}
     if config.model_type == "vilt":
         return {**answers.asked_texts(config, draw), **_pictures(config, draw)}
+    if config.model_type == "blip":
+        ids = {"input_ids": whole(1, config.text_config.vocab_size - 2, (2, 9))}
+        asks = hasattr(model, "text_encoder")
+        more = {"decoder_input_ids": whole(1, config.text_config.vocab_size - 2, (2, 7))} if asks else {}
+        return {**ids, **more, **_pictures(config.vision_config, draw)}
     if model.main_input_name == "pixel_values":
         return _pictures(config, draw)
     vocab = config.vocab_size
@@ -170,7 +180,7 @@ def _pictures(config: Any, draw: torch.Generator) -> dict[str, torch.Tensor]:
     eyes = getattr(config, "encoder", config)
     size = getattr(eyes, "image_size", 64)
     sides = (size, size) if isinstance(size, int) else tuple(size)
-    found = {"pixel_values": torch.randn(2, eyes.num_channels, *sides, generator=draw)}
+    found = {"pixel_values": torch.randn(2, getattr(eyes, "num_channels", 3), *sides, generator=draw)}
     if config.model_type == "vit_mae":  # which patches are seen
         found["noise"] = torch.rand(2, sides[0] * sides[1] // config.patch_size**2, generator=draw)
     if config.is_encoder_decoder:
@@ -186,6 +196,12 @@ def _texts(model: Any, imported: Imported) -> Iterator[tuple[list[int], list[int
         for prompt in torch.randint(1, 61, (TEXTS, 5), generator=torch.Generator().manual_seed(3)):
             written = model.generate(prompt[None], attention_mask=torch.ones(1, 5, dtype=torch.long), **options)
             yield written[0, 5:].tolist(), greedy(ours, prompt.tolist(), LENGTH)
+    elif imported.family == "blip":
+        model.config.text_config.sep_token_id = None  # so that texts do not end
+        for given, read in _sources(model, ours):
+            written = model.generate(**given, max_new_tokens=LENGTH, do_sample=False, num_beams=1)
+            opening = imported.marks.opening()
+            yield written[0, 1:].tolist(), greedy(ours.target, opening, LENGTH, memory=ours.memorise(read))
     elif imported.task in ("translate", "caption") and isinstance(ours, Seq2Seq):
         model.generation_config.update(eos_token_id=None, forced_eos_token_id=None)
         for given, read in _sources(model, ours):
@@ -198,7 +214,13 @@ def _sources(model: Any, ours: Any) -> Iterator[tuple[dict[str, torch.Tensor], A
     """What a model is to write about, for that library and for weft."""
     draw = torch.Generator().manual_seed(3)
     for _ in range(TEXTS):
-        if model.main_input_name == "pixel_values":
+        if hasattr(model, "vision_model"):
+            picture = _pictures(model.config.vision_config, draw)["pixel_values"][:1]
+            asked = torch.randint(1, 55, (1, 6), generator=draw)
+            given = {"pixel_values": picture, **({"input_ids": asked} if hasattr(model, "text_encoder") else {})}
+            shown = seen(ours, picture)
+            yield given, PictureText(shown, Text(asked)) if "input_ids" in given else shown
+        elif model.main_input_name == "pixel_values":
             picture = _pictures(model.config, draw)["pixel_values"][:1]
             yield {"pixel_values": picture}, seen(ours, picture)
         else:
@@ -235,7 +257,7 @@ def _written_again(model: Any, imported: Imported, place: Path) -> None:
     if odd:
         raise AssertionError(f"tensors are not as they were: {sorted(odd)[:3]}")
     back, report = type(model).from_pretrained(place / "a", output_loading_info=True)
-    apart = difference(_answer(model(**_inputs(model))), _answer(back.eval()(**_inputs(model))))
+    apart = difference(_computed(model, _inputs(model)), _computed(back.eval(), _inputs(model)))
     if any(report.values()) or not apart < TOLERANCE:
         raise AssertionError(f"that library finds values that differ by {apart}; {report}")
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from helpers.foreign_models.answers import BLIP_PICTURES
 from helpers.foreign_models.newer_pictures import CLIP_PICTURES, CLIP_TEXT
 
 Refusal = tuple[str, dict[str, Any]]  # in words for the page, and the keys
@@ -86,6 +87,10 @@ REFUSALS: dict[str, list[Refusal]] = {
     "vilt": [
         ("other heads", architecture("ViltForMaskedLM")),
         ("pictures of which patches are drawn (`max_image_length`)", {"max_image_length": 4}),
+    ],
+    "blip": [
+        ("heads for retrieval", architecture("BlipForImageTextRetrieval")),
+        ("pictures that are not square", {"vision_config": {**BLIP_PICTURES, "image_size": [16, 24]}}),
     ],
     "clip": [
         ("`CLIPForImageClassification`", architecture("CLIPForImageClassification")),

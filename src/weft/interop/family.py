@@ -15,6 +15,7 @@ from weft.config import Config
 from weft.core.heads import Summary
 from weft.errors import ConfigError, listed
 from weft.interop.config_diff import differences
+from weft.interop.marks import Marks
 from weft.interop.their_config import TheirConfig
 from weft.interop.weight_table import WeightTable
 from weft.modalities.preparation import Preparation
@@ -47,6 +48,7 @@ class Family(ABC):
     name: ClassVar[str]
     ours: ClassVar[str] = ""  # what weft calls such a model; the family's name where it has no name of its own
     tasks: ClassVar[Mapping[str, str | None]]  # what each architecture is for in weft; the first where none is named
+    other_uses: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # tasks that an architecture also serves, where asked
     harmless: ClassVar[frozenset[str]] = frozenset()  # keys of config.json that do not change the numbers
     known_code: ClassVar[frozenset[str]] = (
         frozenset()
@@ -73,6 +75,14 @@ class Family(ABC):
     @abstractmethod
     def table(self, config: Model.Config) -> WeightTable:
         """Which weight is which."""
+
+    def marks(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Ids of marks that count ahead of what config.json and generation_config.json say of them."""
+        return {}
+
+    def with_marks(self, written: Mapping[str, Any], marks: Marks) -> dict[str, Any]:
+        """The config.json of a model with its marks where the family's own keys say them."""
+        return dict(written)
 
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         """The model that a file with tensors of these names holds, where config.json does not say all of it."""

@@ -22,6 +22,7 @@ from weft.modalities.image import PictureEmbed
 from weft.modalities.picture_text import PictureTextEmbed
 from weft.modalities.text import TextEmbed
 from weft.models.dual_encoder import DualEncoder
+from weft.models.grounded import Grounded
 from weft.models.stream import Model
 from weft.storage.tensors import read_tensors, write_tensors
 
@@ -104,6 +105,9 @@ def trial_inputs(model: Model, vocab: int | None = None, marks: Collection[int] 
     elif isinstance(embed, PictureEmbed.Config):
         shape = (2, embed.channels, *(side * embed.stride for side in embed.grid))
         inputs = {"pixel_values": torch.from_numpy(draw.normal(size=shape)).float()}
+        source = getattr(config, "source", None)
+        if isinstance(source, Grounded.Config):
+            inputs |= _masked(ids(vocab or source.embed.vocab, min(16, source.embed.context)))
         if isinstance(config, DualEncoder.Config):
             inputs |= _ended_ids(config.text.embed, ids, vocab)
     else:

@@ -120,7 +120,7 @@ def read_folder(source: str | Path) -> Imported:
     names = _json(folder, "tokenizer_config.json") or {}
     generation = _json(folder, "generation_config.json")
     unforced = data if generation is None else {**data, "forced_bos_token_id": None}  # that file alone says it then
-    marks = Marks.read(generation or {}, unforced, nested, where=where)
+    marks = Marks.read(family.marks(data), generation or {}, unforced, nested, where=where)
     predict, unfollowed = _writing(folder, data, None if task is None else _way_of_writing(config), config, marks)
     remarks += unfollowed
     return Imported(

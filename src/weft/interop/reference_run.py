@@ -33,13 +33,30 @@ def main(folder: str, inputs: str, outputs: str, asked: str = "", answers: str =
     if odd:
         raise SystemExit(f"not every weight found its place: {odd}")
     with torch.inference_mode():
-        result = model.eval()(**load_file(inputs))
-        values = next(result[key] for key in ("logits", "logits_per_image", "last_hidden_state") if key in result)
+        given = load_file(inputs)
+        values = computed(model.eval(), given)
         save_file({"values": values.float().contiguous()}, outputs)
         if asked:
             wanted = json.loads(Path(asked).read_text(encoding="utf-8"))
             found = answered(folder, model, wanted)
             Path(answers).write_text(json.dumps(found), encoding="utf-8")
+
+
+def computed(model: Any, given: dict[str, Any]) -> Any:
+    """What a model computes; of one whose result has no logits, those of the decoder inside.
+
+    Of tokens of a picture in front of words there is no value to compare.
+    """
+    inside: list[Any] = []
+    decoder = getattr(model, "text_decoder", None)
+    hook = None if decoder is None else decoder.register_forward_hook(lambda part, given, result: inside.append(result))
+    result = model(**given)
+    if hook is not None:
+        hook.remove()
+        result = inside[-1]
+    values = next(result[key] for key in ("logits", "logits_per_image", "last_hidden_state") if key in result)
+    words = given.get("decoder_input_ids", given.get("input_ids"))
+    return values[:, -words.shape[1] :] if values.ndim == 3 and words is not None else values
 
 
 def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -51,13 +68,14 @@ def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
         found["ids"] = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in wanted["texts"]]
     kind = wanted.get("kind")
-    if kind == "picture answer":
+    if kind in ("picture answer", "picture answer text"):
         processor = transformers.AutoImageProcessor.from_pretrained(folder)
+        given = []
         for one in wanted["inputs"]:
-            words = tokenizer(one["question"], return_tensors="pt")
-            found["answers"].append(
-                label(model, {**words, **processor(images=opened(one["picture"]), return_tensors="pt")})
-            )
+            words = tokenizer(one["question"], return_tensors="pt", return_token_type_ids=False)
+            given.append({**words, **processor(images=opened(one["picture"]), return_tensors="pt")})
+        labels = kind == "picture answer"
+        found["answers"] = [label(model, one) for one in given] if labels else written(model, tokenizer, given, wanted)
     elif kind in ("picture label", "picture text"):
         processor = transformers.AutoImageProcessor.from_pretrained(folder)
         given = [processor(images=opened(one), return_tensors="pt") for one in wanted["inputs"]]
@@ -100,7 +118,8 @@ def written(model: Any, tokenizer: Any, given: Any, wanted: dict[str, Any]) -> l
         limit = {"max_new_tokens": wanted["limits"][i]} if wanted["limits"] else {}
         made = model.generate(**one, **wanted["settings"], **limit, return_dict_in_generate=True, output_scores=True)
         ids, tie = made.sequences[0], first_tie(made)
-        read = 0 if model.config.is_encoder_decoder else one["input_ids"].shape[1]
+        writes_anew = model.config.is_encoder_decoder or hasattr(model, "text_decoder") or "input_ids" not in one
+        read = 0 if writes_anew else one["input_ids"].shape[1]
         parts = [ids[:read], ids, *([] if tie is None else [ids[: len(ids) - len(made.scores) + tie]])]
         known, *texts = (tokenizer.decode(part, skip_special_tokens=True) for part in parts)
         found.append([text[len(known) :] for text in texts])

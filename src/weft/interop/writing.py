@@ -56,7 +56,7 @@ def write_folder(
     trained = {key: settings[ours] for key, ours in family.settings.items() if settings and ours in settings}
     tensors = to_theirs(family.table(config), own_tensors(model))
     written["dtype"] = str(next(iter(tensors.values())).dtype).removeprefix("torch.")
-    files = _json_files({**written, **trained}, marks, labels, generation or {})
+    files = _json_files(family.with_marks({**written, **trained}, marks), marks, labels, generation or {})
     if tokenizer_json is not None:
         files["tokenizer_config.json"] = _tokenizer_config(tokenizer_json, marks, config)
         if chat_template is not None:

@@ -10,6 +10,7 @@ from weft.config import at_least
 from weft.core.cache import Cache
 from weft.core.heads import PerToken
 from weft.core.memories import Prefix
+from weft.core.norms import Norm
 from weft.core.recording import Recorder
 from weft.errors import ConfigError
 from weft.modalities.image import PictureEmbed
@@ -24,19 +25,22 @@ class Seq2Seq(Model):
     class Config(Model.Config):
         """The decoder's `memory_dim` is the encoder's width, or `bridge`: a linear map brings the memory to that width.
 
-        `shared`: one embedding table for both sides.
+        `bridge_norm` is of what this map gives (Wang et al., 2022). `shared`: one embedding table for both sides.
         """
 
         source: Stream.Config | Grounded.Config
         target: Stream.Config
         shared: bool = False
         bridge: int | None = None
+        bridge_norm: Norm.Config | None = None
 
         def reader(self) -> Stream.Config:
             return self.source.reader()
 
         def check(self) -> None:
             at_least(self, 1, "bridge")
+            if self.bridge_norm is not None and self.bridge is None:
+                raise ConfigError("there is no bridge whose values it could be of", where="Seq2Seq.bridge_norm")
             if not self.shared:
                 return
             tables = [(getattr(s.embed, "narrow", None) or s.dim, s.embed.size) for s in (self.source, self.target)]
@@ -50,6 +54,7 @@ class Seq2Seq(Model):
         self.config = config
         self.source = config.source.build()
         self.bridge = nn.Linear(config.source.dim, config.bridge) if config.bridge else None
+        self.bridge_norm = config.bridge_norm.build(dim=config.bridge) if config.bridge_norm else None
         self.target = config.target.replace(memory_dim=config.bridge or config.source.dim).build()
         if config.shared:
             table, head = self.source.embed.table, self.target.head
@@ -68,7 +73,10 @@ class Seq2Seq(Model):
     def memorise(self, raw: Any) -> Tokens:
         """The encoder's tokens, computed once for a source."""
         memory = self.source.encode(raw)
-        return memory if self.bridge is None else memory.with_x(self.bridge(memory.x.to(self.target.trunk.dtype)))
+        if self.bridge is None:
+            return memory
+        x = self.bridge(memory.x.to(self.target.trunk.dtype))
+        return memory.with_x(x if self.bridge_norm is None else self.bridge_norm(x))
 
     def forward(self, source: Any, target: Any) -> Tensor:
         """Values for each target token, given the true tokens before it."""

@@ -1,4 +1,4 @@
-"""Models that answer questions about pictures: ViLT; and questions for them."""
+"""Models that answer questions about pictures or write about them, and questions for them: ViLT, BLIP."""
 
 from typing import Any
 
@@ -6,6 +6,12 @@ import torch
 
 VILT = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48, "image_size": 24,
         "patch_size": 8, "num_labels": 5, "vocab_size": 61, "max_position_embeddings": 20}  # fmt: skip
+BLIP_TEXT = {"vocab_size": 61, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+             "intermediate_size": 48, "max_position_embeddings": 30, "bos_token_id": 59, "sep_token_id": 60,
+             "pad_token_id": 0}  # fmt: skip
+BLIP_PICTURES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 40,
+                 "image_size": 24, "patch_size": 8}  # fmt: skip
+BLIP = {"text_config": BLIP_TEXT, "vision_config": BLIP_PICTURES}
 CASES: dict[str, tuple[str, dict]] = {
     "vilt": ("ViltForQuestionAnswering", VILT),
     "vilt, no offsets": ("ViltForQuestionAnswering", {**VILT, "qkv_bias": False, "layer_norm_eps": 1e-3}),
@@ -13,7 +19,27 @@ CASES: dict[str, tuple[str, dict]] = {
         "ViltForQuestionAnswering",
         {**VILT, "num_channels": 1, "hidden_act": "relu", "num_labels": 3, "type_vocab_size": 1, "image_size": 40},
     ),
+    "blip": ("BlipForConditionalGeneration", BLIP),
+    "blip, other widths": (
+        "BlipForConditionalGeneration",
+        {
+            "text_config": {**BLIP_TEXT, "hidden_size": 24, "hidden_act": "relu", "layer_norm_eps": 1e-3},
+            "vision_config": {**BLIP_PICTURES, "hidden_act": "quick_gelu", "layer_norm_eps": 1e-3},
+        },
+    ),
+    "blip, questions": ("BlipForQuestionAnswering", BLIP),
 }
+
+
+def written_for(model: Any, given: dict[str, torch.Tensor]) -> torch.Tensor:
+    """The logits of a model's words: of a BLIP that answers, its result has none."""
+    if not hasattr(model, "text_encoder"):
+        return model(**given).logits
+    found: list[Any] = []
+    hook = model.text_decoder.register_forward_hook(lambda part, given, result: found.append(result))
+    model(**given)
+    hook.remove()
+    return found[-1].logits
 
 
 def asked_texts(config: Any, draw: torch.Generator) -> dict[str, torch.Tensor]:

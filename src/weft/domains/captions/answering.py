@@ -161,6 +161,11 @@ class AnswerWriter(Answerer):
         self.contexts = Contexts(question, answer)
         self.longest = int(run.data.amounts.get("longest", USUAL_LONGEST))
 
+    @property
+    def limit(self) -> int:
+        """The most tokens of an answer, where nobody says another number."""
+        return max(1, min(self.longest + EXTRA_TOKENS, self.contexts.answer - len(self.opening)))
+
     def choices(self, how: Answering) -> AnswerList | None:
         """What a search may write: the answers that are named, the usual ones, or anything (None)."""
         if not (how.choose or how.choices):
@@ -205,13 +210,13 @@ class AnswerWriter(Answerer):
         self, used: Any, memory: Tokens, given: QuestionBatch, how: Answering, choices: AnswerList | None
     ) -> list[list[WrittenText]]:
         """The best answers to a batch of questions. Where answers are drawn, picture and question decide the draw."""
-        opening = list(self.opening)
-        room, rule = self.contexts.answer - len(opening), None if choices is None else choices.rule
-        limit = max(1, min(how.max_tokens or self.longest + EXTRA_TOKENS, room)) if rule is None else rule.limit
+        opening, rule = list(self.opening), None if choices is None else choices.rule
+        room = max(1, self.contexts.answer - len(opening))
+        limit = min(how.max_tokens or self.limit, room) if rule is None else rule.limit
         hypotheses = written(
             used,
             memory,
-            end=self.marks.end,
+            end=self.texts.answer.ends,
             opening=opening,
             limits=[limit] * len(given),
             how=how,

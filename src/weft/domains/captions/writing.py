@@ -87,6 +87,12 @@ class PictureWriter:
         self.marks = self.caption.marks
         self.context = context_of(self.model.config.target)
         self.longest = int(run.data.amounts.get("longest", USUAL_LONGEST))
+        self.room = max(1, self.context - len(self.marks.written_from))  # tokens that fit behind the opening
+
+    @property
+    def limit(self) -> int:
+        """The most tokens of a caption, where nobody says another number."""
+        return min(self.longest + EXTRA_TOKENS, self.room)
 
     def write(self, frames: Frames, how: Decoding, progress: Progress | None = None) -> list[list[WrittenText]]:
         """The best captions of each picture, with their tokens and scores."""
@@ -102,7 +108,7 @@ class PictureWriter:
         """The same of pictures of one shape. Where captions are drawn, a picture's pixels decide the draw."""
         used: Any = prepared(self.model.eval(), how.precision)
         opening = list(self.marks.written_from)
-        limit = max(1, min(how.max_tokens or self.longest + EXTRA_TOKENS, self.context - len(opening)))
+        limit = min(how.max_tokens or self.limit, self.room)
         hypotheses = written(
             used,
             used.memorise(picture),

@@ -4,9 +4,10 @@ gpt2, gpt_neo, gptj, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma, mixtures 
 bert, distilbert, electra, albert, mpnet, modernbert, deberta                        text encoders
 marian, bart, mbart, t5                                                              encoder–decoders
 vit, deit, vit_mae, dinov2, resnet, convnext, swin                                   pictures
-vision_encoder_decoder, clip, vilt                                                   pictures and texts
+vision_encoder_decoder, clip, vilt, blip                                             pictures and texts
 
 parts, rope, headless                   parts of many families; rotary turns; what a model without a head is for
+bert_decoder                            words in BERT's layers that read a memory: of BLIP
 encoder, sizes                          what BERT and its kin share: heads and their rules; sizes
 rotary_decoder, gemma_kin               what Llama and its kin share; what Gemma 1, 2 and 3 share
 pairs                                   what Marian, BART, mBART and M2M100 share
@@ -16,6 +17,7 @@ patches, clip_towers                    what ViT, DeiT and ViT-MAE share; CLIP's
 from weft.interop.families.albert import Albert
 from weft.interop.families.bart import Bart
 from weft.interop.families.bert import Bert, Roberta
+from weft.interop.families.blip import Blip
 from weft.interop.families.clip import Clip, ClipText, ClipVision
 from weft.interop.families.convnext import Convnext
 from weft.interop.families.deberta import DebertaV2
@@ -92,6 +94,7 @@ _ALL = (
     Swin(),
     VisionEncoderDecoder(),
     Vilt(),
+    Blip(),
     Clip(),
     ClipVision(),
     ClipText(),

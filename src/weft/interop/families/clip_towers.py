@@ -24,10 +24,10 @@ HIGHEST = 2  # the eos_token_id that stands for the highest id
 END = 49407  # the end mark of the tokenizer of CLIP
 
 
-def read_pictures(given: TheirConfig) -> Stream.Config:
+def read_pictures(given: TheirConfig, *, patch: int = 32) -> Stream.Config:
     """The tower of pictures, with the normed class token as its vector."""
     trunk, norm = _read_trunk(given, heads=12, hidden=3072)
-    embed = patches.read_patches(given, patch=32)
+    embed = patches.read_patches(given, patch=patch)
     if embed.grid[0] != embed.grid[1]:
         raise ConfigError(f"image_size is {given.data['image_size']}; CLIP reads squares only", where=given.where)
     return Stream.Config(
@@ -85,8 +85,8 @@ def vector_width(stream: Stream.Config) -> int:
     return only(stream.head, Summary.Config, "head").width(stream.dim)
 
 
-def picture_rules(stream: Stream.Config) -> list[WeightRule]:
-    """The weights of the tower of pictures, without the map behind it."""
+def picture_rules(stream: Stream.Config, last: str = "head.norm") -> list[WeightRule]:
+    """The weights of the tower of pictures, without the map behind it; `last` is our name of its last norm."""
     embed = only(stream.embed, PatchEmbed.Config, "picture.embed")
     only(only(embed.place, Add.Config, "picture.embed.place").code, Grid.Config, "picture.embed.place.code")
     shape = (stream.dim, embed.patch, embed.patch, embed.channels)
@@ -98,7 +98,7 @@ def picture_rules(stream: Stream.Config) -> list[WeightRule]:
         Ignored("*position_ids"),
         *layer_norm("pre_layrnorm", "embed.last_norm"),
         *_layers(stream.trunk),
-        *layer_norm("post_layernorm", "head.norm"),
+        *layer_norm("post_layernorm", last),
     ]
 
 

@@ -49,7 +49,7 @@ def written(config: Seq2Seq.Config) -> dict[str, Any]:
     keys: dict[str, Any] = {"d_model": config.target.dim, "is_encoder_decoder": True}
     bare = outline(config)
     for side, theirs in SIDES.items():
-        stream: Stream.Config = getattr(config, side)
+        stream = only(getattr(config, side), Stream.Config, f"the {theirs}")
         block = stream.trunk.all_blocks()[0]
         mlp: Any = bare.get_submodule(f"{side}.trunk.blocks.0.transform")
         keys[f"{theirs}_layers"] = len(stream.trunk.all_blocks())

@@ -193,6 +193,7 @@ def _question_view(
 class WordsRead:
     """(layers, heads, tokens, patches) that the tokens of question and answer read of the picture.
 
+    Where the answer reads the question alone, it is what each token of the question saw, by how much that was read.
     `words` (layers, heads, tokens, words) is what the answer read of the question; None where it reads its mean.
     """
 
@@ -219,8 +220,11 @@ def words_read(
     read = readings_of(model, raw, [*opening, *ids][:-1] if ids else list(opening))
     if isinstance(model.source, Grounded):
         seen = weights_of(read["seen"])[..., embed_of(model.config).class_tokens :]
-        mean = seen.mean(2, keepdims=True)  # the decoder takes the mean of all tokens of the question
-        return WordsRead(seen[:, :, own], np.repeat(mean, len(ids), 2), None)
+        if not read["across"]:  # the decoder takes the mean of all tokens of the question
+            mean = seen.mean(2, keepdims=True)
+            return WordsRead(seen[:, :, own], np.repeat(mean, len(ids), 2), None)
+        asked = weights_of(read["across"])[:, :, len(opening) - 1 :][:, :, : len(ids)]
+        return WordsRead(seen[:, :, own], asked @ seen.mean((0, 1)), asked[..., own])
     embed = model.source.embed
     assert isinstance(embed, PictureTextEmbed)
     grid, words = embed.places(raw)
