@@ -101,7 +101,7 @@ def measure(given: Any) -> list[Table]:
         for number, (name, words) in enumerate(MODELS.items()):
             out = folder / f"run-{number}"
             command = [str(Path(sys.executable).with_name("weft")), "train", train, "--task", "reconstruct-images",
-                       *budget, "--out", str(out), *words, *given.more, "--json"]  # fmt: skip
+                       *budget, "--out", str(out), *words, *given.more.split(), "--json"]  # fmt: skip
             report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
             print(f"{name}: {report['steps']} steps", file=sys.stderr)
             run = weft.load(out)
@@ -142,6 +142,6 @@ if __name__ == "__main__":
     parser.add_argument("--test", required=True, metavar="DATA")
     parser.add_argument("--minutes", type=float, default=4)
     parser.add_argument("--steps", type=int, help="instead of minutes: the same steps for every model")
-    parser.add_argument("--more", nargs="*", default=[], metavar="WORD", help="further words for weft train")
+    parser.add_argument("--more", default="", metavar="WORDS", help="further words for weft train, in one text")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the runs there")
     hand_in(measure(found := parser.parse_args()), found.json)

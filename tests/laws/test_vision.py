@@ -14,6 +14,7 @@ from weft.core.norms import LayerNorm
 from weft.errors import ConfigError
 from weft.json_text import read_json, write_json
 from weft.modalities.image import PatchEmbed, Picture, cut, paste
+from weft.models.distilled import Balanced, Distilled
 from weft.models.stream import Stream
 from weft.models.zoo.vision import Sight, VisionSize, autoencoder, distilled, mae, scale_mae, vit
 from weft.objectives.classify import Classify
@@ -246,7 +247,7 @@ def test_a_place_on_the_ground_has_one_code_at_every_scale():
 
 def pair():
     student = vit(SIZE, Sight(8, 8), outputs=None)
-    return randomised(distilled(student).build()).double().eval()
+    return randomised(Distilled.Config(student=student).build()).double().eval()
 
 
 def views(rows: int = 3) -> Views:
@@ -287,6 +288,23 @@ def test_the_centre_follows_the_teacher_in_training_alone():
     said = model.teacher_says(model.teacher.encode(batch.wide[0]).x[:, 0]).mean(0)
     model.taught(batch.wide[0])
     assert close(model.centre, (0.1 * said).detach())
+
+
+def test_balanced_answers_use_every_output_and_differ_however_alike_the_logits_are():
+    logits = torch.randn(32, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    alike, shares = Balanced.Config(rounds=30).build()(5 + 1e-6 * logits), Balanced.Config(rounds=30).build()(logits)
+    assert close(shares.sum(1), torch.ones(32).double()) and close(shares.mean(0), torch.full((8,), 1 / 8).double())
+    assert torch.allclose(alike, shares, atol=1e-6) and shares.max() > 0.5
+
+
+def test_views_are_balanced_together_and_no_centre_is_kept():
+    model, batch = randomised(distilled(vit(SIZE, Sight(8, 8), outputs=None)).build()).double().train(), views()
+    assert "centre" not in model.state_dict() and not model.teacher.training
+    loss = Distil.Config().build()(model, batch)
+    taught = model.taught(Picture(torch.cat([v.pixels for v in batch.wide]))).split(3)
+    said = [model(v) for v in (*batch.wide, *batch.near)]
+    total = -(taught[0] * (said[1] + said[2])).sum() - (taught[1] * (said[0] + said[2])).sum()
+    assert close(loss.total, total)
 
 
 def test_frozen_parts_stay_ready_for_use():

@@ -45,6 +45,42 @@ class Projector(Part, nn.Module):
         return F.normalize(self.mlp(x), dim=-1) @ F.normalize(self.prototypes, dim=-1).T
 
 
+class Balanced(Part):
+    """A batch's answers brought to one spread, then to equal use of all outputs: targets that never become equal.
+
+        z = `sharp` · (logits - their mean over the batch) / their spread
+        p = exp z, columns and rows divided by their sums in turn, `rounds` times (Sinkhorn and Knopp, 1967)
+
+    As in SwAV (Caron et al., 2020) and DINOv2. The spread is what makes targets differ from the first step on: a new
+    teacher gives nearly one answer to all pictures, and a centre alone leaves nothing to learn for hundreds of steps.
+    """
+
+    class Config(BaseConfig):
+        """`sharp` is the spread of the logits of which targets are made."""
+
+        sharp: float = 2.0
+        rounds: int = 3
+
+        def check(self) -> None:
+            at_least(self, 0, "rounds")
+            if self.sharp <= 0:
+                raise ConfigError(f"must be above 0, found {self.sharp}", where="Balanced.sharp")
+
+    def __init__(self, config: Config):
+        self.config = config
+
+    def __call__(self, logits: Float[Tensor, "B V"]) -> Float[Tensor, "B V"]:
+        """Probabilities of the outputs."""
+        exact = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        z = exact - exact.mean(0)
+        z = z * (self.config.sharp / z.square().mean().sqrt().clamp(min=1e-12))
+        shares = z.softmax(-1)
+        for _ in range(self.config.rounds):
+            shares = shares / shares.sum(0).clamp(min=1e-12)
+            shares = shares / shares.sum(1, keepdim=True)
+        return shares
+
+
 class Distilled(Model):
     """student(part) learns teacher(whole), centred and sharpened: so answers do not become equal for all pictures."""
 
@@ -52,7 +88,7 @@ class Distilled(Model):
         """The teacher keeps `momentum` of itself in each step, rising to all of it at the end of the run.
 
         `sharp` and `soft` are the temperatures of teacher and student; the centre of the teacher's answers moves by
-        `drift` of the way in each step.
+        `drift` of the way in each step. With `balance` the teacher's answers are balanced over the batch instead.
         """
 
         student: Stream.Config
@@ -61,6 +97,7 @@ class Distilled(Model):
         sharp: float = 0.04
         soft: float = 0.1
         drift: float = 0.1
+        balance: Balanced.Config | None = None
 
         def reader(self) -> Stream.Config:
             return self.student
@@ -81,7 +118,9 @@ class Distilled(Model):
         self.teacher = copy.deepcopy(self.student)
         self.teacher_says = copy.deepcopy(self.student_says)
         self.centre: Tensor
-        self.register_buffer("centre", torch.zeros(config.projector.outputs))
+        self.balance = config.balance.build() if config.balance else None
+        if self.balance is None:
+            self.register_buffer("centre", torch.zeros(config.projector.outputs))
         self.freeze("teacher", "teacher_says")
 
     def backbone(self) -> tuple[Stream.Config, str]:
@@ -95,6 +134,8 @@ class Distilled(Model):
     def taught(self, picture: Picture) -> Float[Tensor, "B V"]:
         """The teacher's probabilities of the prototypes; in training its centre is updated."""
         logits = self.teacher_says(summary(self.teacher.encode(picture)))
+        if self.balance is not None:
+            return self.balance(logits)
         shares = ((logits - self.centre) / self.config.sharp).softmax(-1)
         if self.training:
             self.centre.lerp_(logits.mean(0).to(self.centre.dtype), self.config.drift)

@@ -84,7 +84,7 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         return pictures.seen_pictures(data, codecs, known, progress)
 
     def sized(self, draft: ViewsDraft) -> tuple[Model.Config, ViewsTraining]:
-        backbone = recipes.new_backbone(draft, self.recipe, None, views_cost)
+        backbone = recipes.new_backbone(draft, self.recipe, None, views_cost, "dino")
         return with_model_settings(distilled(backbone), draft.request), recipes.decided(draft, backbone, views_cost)
 
     def continued(self, draft: ViewsDraft, origin: Loaded) -> tuple[Model.Config, ViewsTraining]:

@@ -66,9 +66,9 @@ def hiding_cost(encoder: Stream.Config, training: HidingTraining) -> float:
 
 
 def views_cost(student: Stream.Config, training: ViewsTraining) -> float:
-    """Of two wide views and some near ones; the teacher only goes forwards, which is a third."""
+    """Of two wide views and some near ones; the teacher only goes forwards, over all tokens, which is a third."""
     wide, near = operations(student), operations(student, part=0.5)
-    return 2 * wide + 2 * wide / 3 + training.near * near
+    return 2 * wide + 2 * operations(student, training=False) + training.near * near
 
 
 USUAL, LARGE = 64, 224  # pixels along a side: of runs in minutes, and of the presets with patches of 16 pixels
@@ -79,6 +79,7 @@ BLENDS = ("mixup", "cutmix")  # of two pictures
 MOST_VERSIONS = 4  # of each picture, whose features are kept
 FEATURE_SHARE = 0.4  # of a run by minutes, that computing features may take
 MOST_FEATURE_BYTES = 2 * 2**30  # of all features, in memory and on disk
+VIEWS_COLOUR = 0.5  # change of colour where views of a picture should agree: else the tint of the light is enough
 MEDIUM_FROM, HEAVY_FROM = 12, 150  # epochs from which pictures are changed more, or they are learned by heart
 OF_A_PICTURE = (*OF_A_TRUNK, "patch", "size", "summary", "drop")
 KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
@@ -118,9 +119,13 @@ LADDERS: dict[str, tuple[VisionSize, ...]] = {
         VisionSize(dim=1, depth=0, net=small_net(64, (1, 1, 1, 1))),
     ),
 }
+LADDERS["dino"] = tuple(
+    replace(size, heads=size.dim // 16) for size in LADDERS["vit"]
+)  # many heads: each its own parts
 LADDERS["grounded"] = LADDERS["vit-hybrid"]  # a picture whose features are read by a text
 MIN_EPOCHS = {
     "vit": MinEpochs(25, ENOUGH),
+    "dino": MinEpochs(25, ENOUGH),
     "vit-hybrid": MinEpochs(12, ENOUGH),
     "grounded": MinEpochs(25, ENOUGH),
     "resnet": MinEpochs(8, ENOUGH),
@@ -154,7 +159,7 @@ DISTILLING = Recipe(
     models={"dino": vit},
     presets=PRESETS,
     default="dino",
-    rates={"dino": {"lr": 2e-3, "matrix_lr": 3.0, "weight_decay": 0.1}},
+    rates={"dino": {"lr": 2e-3, "matrix_lr": 3.0, "weight_decay": 0.1, "drop": 0.5, "near": 2}},
     preset_settings=AT_LARGE_SIZE,
     fixed=OF_A_PICTURE,
     kept=KEPT,
@@ -258,12 +263,19 @@ def epochs(draft: PictureDraft[T], backbone: Stream.Config, cost: Cost[T]) -> fl
     return draft.sizing.operations / cost(backbone, draft.training) / pictures
 
 
-def augmentation(draft: PictureDraft[T], epochs: float, without: Collection[str]) -> tuple[str, Augment]:
-    """How strongly pictures are changed in training, and how. Grey ones are not mirrored: most are letters."""
+def augmentation(
+    draft: PictureDraft[T], epochs: float, without: Collection[str], *, views: bool = False
+) -> tuple[str, Augment]:
+    """How strongly pictures are changed in training, and how. Grey ones are not mirrored: most are letters.
+
+    `views` of one picture are always changed, since a model learns what they have in common.
+    """
     strength = draft.training.strength
     if strength == "auto":
-        strength = "light" if epochs < MEDIUM_FROM else "medium" if epochs < HEAVY_FROM else "heavy"
+        strength = "light" if epochs < MEDIUM_FROM and not views else "medium" if epochs < HEAVY_FROM else "heavy"
     how = Augment.none() if strength == "none" else getattr(Augment, strength)(flip=True)
+    if views and "strength" not in draft.request.settings:
+        how = how.replace(turn=0.0, colour=VIEWS_COLOUR)
     without = (*without, *(["flip"] if draft.encoded.sight.channels == 1 else []), *(MOVES if draft.data.still else []))
     how = how.replace(**{name: getattr(Augment.none(), name) for name in without})
     for name, value in draft.request.settings.items():

@@ -10,7 +10,7 @@ from weft.modalities.bands import TwoBands
 from weft.modalities.convnet import Basic, Bottleneck, ConvEmbed, ResNet
 from weft.modalities.image import PatchEmbed, PictureEmbed, Sight
 from weft.models.autoencoder import Autoencoder
-from weft.models.distilled import Distilled
+from weft.models.distilled import Balanced, Distilled, Projector
 from weft.models.stream import Stream
 from weft.position import Add, Grid, Sinusoidal
 
@@ -143,8 +143,9 @@ def autoencoder(encoder: Stream.Config) -> Autoencoder.Config:
 
 
 def distilled(student: Stream.Config) -> Distilled.Config:
-    """DINO around a student (Caron et al., 2021)."""
-    return Distilled.Config(student=student)
+    """DINO around a student (Caron et al., 2021), for runs of minutes: a quick teacher with balanced answers."""
+    projector = Projector.Config(outputs=256)
+    return Distilled.Config(student=student, projector=projector, momentum=0.97, balance=Balanced.Config())
 
 
 VISION_MODELS: dict[str, Callable[..., Stream.Config]] = {"vit": vit, "vit-hybrid": vit_hybrid, "resnet": resnet}
