@@ -5,6 +5,7 @@ turns pixels into a grid of vectors is left to its kinds: `PatchEmbed` here, a c
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -50,6 +51,20 @@ class Picture:
 
     def __getitem__(self, rows: slice) -> "Picture":
         return Picture(*(None if t is None else t[rows] for t in (self.pixels, self.missing, self.metres)))  # type: ignore[arg-type]
+
+
+def joined(pictures: Sequence[Picture]) -> Picture:
+    """Batches of pictures of one shape as one batch."""
+    pixels = torch.cat([one.pixels for one in pictures])
+    missing = [
+        torch.zeros_like(one.pixels[:, :1], dtype=torch.bool) if one.missing is None else one.missing
+        for one in pictures
+    ]
+    known = all(one.missing is None for one in pictures)
+    metres = (
+        None if pictures[0].metres is None else torch.cat([one.metres for one in pictures if one.metres is not None])
+    )
+    return Picture(pixels, None if known else torch.cat(missing), metres)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ The teacher is the running average of the student itself (Caron et al., 2021): n
 
 import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from jaxtyping import Float
@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.errors import ConfigError
-from weft.modalities.image import Picture
+from weft.modalities.image import Picture, joined
 from weft.models.stream import Model, Stream
 from weft.tokens import Tokens
 
@@ -129,6 +129,17 @@ class Distilled(Model):
     def forward(self, picture: Picture) -> Float[Tensor, "B V"]:
         """The student's log-probabilities of the prototypes."""
         return (self.student_says(summary(self.student.encode(picture))) / self.config.soft).log_softmax(-1)
+
+    def over(
+        self, compute: Callable[[Picture], Float[Tensor, "B V"]], views: Sequence[Picture]
+    ) -> list[Float[Tensor, "B V"]]:
+        """What a function gives for each of several views of one shape.
+
+        Balanced answers are of all views at once; a centre moves from view to view.
+        """
+        if self.balance is None:
+            return [compute(view) for view in views]
+        return [*compute(joined(views)).split(len(views[0]))] if views else []
 
     @torch.no_grad()
     def taught(self, picture: Picture) -> Float[Tensor, "B V"]:

@@ -311,6 +311,7 @@ def test_small_matrices_learn_beside_a_backbone(
 def test_a_student_goes_on_with_its_own_projector(photos: Path, tmp_path: Path) -> None:
     sizes = {"model.projector.outputs": 16, "model.projector.hidden": 8, "model.projector.narrow": 4}
     run = train(photos, task="distill-images", out=tmp_path / "run", near=1, **sizes)
+    assert run.config["training"]["strength"] == "medium" and run.config["training"]["drop"] == 0.5
     own = {"dim": None, "depth": None, "heads": None}
     more = train(
         photos, task="distill-images", from_=run.folder, out=tmp_path / "more", steps=1, lr=1e-9, near=1, **own

@@ -79,7 +79,6 @@ BLENDS = ("mixup", "cutmix")  # of two pictures
 MOST_VERSIONS = 4  # of each picture, whose features are kept
 FEATURE_SHARE = 0.4  # of a run by minutes, that computing features may take
 MOST_FEATURE_BYTES = 2 * 2**30  # of all features, in memory and on disk
-VIEWS_COLOUR = 0.5  # change of colour where views of a picture should agree: else the tint of the light is enough
 MEDIUM_FROM, HEAVY_FROM = 12, 150  # epochs from which pictures are changed more, or they are learned by heart
 OF_A_PICTURE = (*OF_A_TRUNK, "patch", "size", "summary", "drop")
 KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
@@ -263,19 +262,15 @@ def epochs(draft: PictureDraft[T], backbone: Stream.Config, cost: Cost[T]) -> fl
     return draft.sizing.operations / cost(backbone, draft.training) / pictures
 
 
-def augmentation(
-    draft: PictureDraft[T], epochs: float, without: Collection[str], *, views: bool = False
-) -> tuple[str, Augment]:
+def augmentation(draft: PictureDraft[T], epochs: float, without: Collection[str]) -> tuple[str, Augment]:
     """How strongly pictures are changed in training, and how. Grey ones are not mirrored: most are letters.
 
-    `views` of one picture are always changed, since a model learns what they have in common.
+    Views of one picture always differ in light and colour, or its tint is all that a model learns of it.
     """
-    strength = draft.training.strength
+    strength, views = draft.training.strength, isinstance(draft.training, ViewsTraining)
     if strength == "auto":
         strength = "light" if epochs < MEDIUM_FROM and not views else "medium" if epochs < HEAVY_FROM else "heavy"
     how = Augment.none() if strength == "none" else getattr(Augment, strength)(flip=True)
-    if views and "strength" not in draft.request.settings:
-        how = how.replace(turn=0.0, colour=VIEWS_COLOUR)
     without = (*without, *(["flip"] if draft.encoded.sight.channels == 1 else []), *(MOVES if draft.data.still else []))
     how = how.replace(**{name: getattr(Augment.none(), name) for name in without})
     for name, value in draft.request.settings.items():
