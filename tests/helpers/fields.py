@@ -93,4 +93,4 @@ def plain_codec(
         ahead=ahead,
     )
     surprises = np.random.default_rng(0).choice([-1.0, 1.0], (16, *shape))
-    return FieldCodec.of(config, climate, Blend.of_time_alone(shape[0]), surprises)
+    return FieldCodec.of(config, climate, climate, Blend.of_time_alone(shape[0]), surprises)

@@ -5,7 +5,7 @@ import pytest
 from helpers.field_arrays import ArrayFields, times_every
 
 from weft.domains.fields.reading import climatology
-from weft.domains.fields.reading.climatology import learn
+from weft.domains.fields.reading.climatology import best_half_life, learn
 from weft.domains.fields.reading.grid import FieldSpan
 from weft.errors import DataError
 from weft.modalities.climate import ANNUAL, COLUMNS, Climate, waves
@@ -163,3 +163,29 @@ def test_progress_counts_both_passes():
     told = []
     learned(np.ones((30, 1, 2, 2)), times_every(MONTH, 30), progress=lambda done, of: told.append((done, of)))
     assert told[-1] == (60, 60) and all(done <= of for done, of in told)
+
+
+def warming(per_decade: float, years: int = 40) -> FieldSpan:
+    """Months of noise on a mean that rises; one cell misses its first half."""
+    times, rng = times_every(MONTH, 12 * years), np.random.default_rng(7)
+    values = rng.normal(0, 1, (len(times), 1, 3, 4)) + per_decade * times.days[:, None, None, None] / 3652.5
+    values[: len(times) // 2, 0, 1, 1] = np.nan
+    return FieldSpan(ArrayFields(values, times), 0, len(times))
+
+
+def test_with_a_half_life_the_last_years_count_most():
+    stretch = warming(1.0)
+    plain, recent = learn(stretch, 3), learn(stretch, 3, half_life=5.0)
+    ages = (stretch.fields.times.days[-1] - stretch.fields.times.days) / 365.25
+    weights, values = 0.5 ** (ages / 5.0), stretch.fields.read(0, len(stretch))[:, 0, 0, 0]
+    basis = waves(stretch.fields.times.season, stretch.fields.times.hour)[:, plain.columns]
+    wanted = np.linalg.lstsq(basis * np.sqrt(weights)[:, None], values * np.sqrt(weights), rcond=None)[0]
+    np.testing.assert_allclose(recent.harmonics[:, 0, 0, 0], wanted, atol=1e-4)
+    assert recent.harmonics[0].min() > 3 and plain.harmonics[0, 0, 0, 0] == pytest.approx(2, abs=0.2)
+    np.testing.assert_array_equal(recent.bins, plain.bins)  # the means of months are those of all years
+
+
+def test_the_half_life_is_told_by_the_last_fields():
+    assert best_half_life(warming(1.0)) == min(climatology.HALF_LIVES)
+    assert best_half_life(warming(0.0)) in (None, max(climatology.HALF_LIVES))
+    assert best_half_life(warming(1.0, years=14)) is None  # too short to tell

@@ -301,6 +301,8 @@ def test_another_file_is_measured(run, waves, tmp_path):
     ).to_netcdf(path)
     found = run.evaluate(path)
     assert found["metrics"].keys() == run.report["metrics"].keys()
+    assert found["skill"]["leads"] == [1, 2] and len(found["skill"]["by_latitude"]) == 3
+    assert found["looked"][0].startswith("rmse over damped persistence") and len(found["looked"]) == 5
     assert set(found["by_lead"]["model"]) == {"1", "2"} and {"persistence", "damped"} <= set(found["by_lead"])
     json.dumps(found, allow_nan=False)
 
@@ -328,6 +330,16 @@ def test_a_place_is_looked_at(run, how):
     )
 
 
+def test_each_lead_is_explained_by_the_times_without_which_it_changes(run):
+    """A token holds all times here, so attention alone could not tell them apart."""
+    found = [run.look(str(WAVES), ahead=lead).to_json() for lead in (1, 2)]
+    shares = [dict(one["by_time_hidden_in_turn"]) for one in found]
+    assert [len(one) for one in shares] == [3, 3] and shares[0] != shares[1]  # the history; nothing of the future
+    assert all(sum(one.values()) == pytest.approx(1, abs=1e-4) for one in shares)
+    assert found[0]["answer"]["called"] != found[1]["answer"]["called"]
+    assert found[1]["answer"] == run.look(str(WAVES)).to_json()["answer"]  # the farthest is looked at by itself
+
+
 def test_a_look_is_drawn(run, tmp_path):
     path = tmp_path / "map.png"
     assert command(["look", str(run.folder), str(WAVES), "--set", "at=48.2,16.4", "-o", str(path)]) == 0
@@ -339,6 +351,7 @@ def test_a_look_is_drawn(run, tmp_path):
     ("how", "words"),
     [({"at": "Vienna"}, "expected latitude,longitude"), ({"at": "95,0"}, "from -90 to 90"), ({"at": "1"}, "expected"),
      ({"variable": "q"}, "there are z, v"), ({"time": 49}, "expected from 1 to 48"), ({"time": 0}, "expected from 1"),
+     ({"ahead": 3}, "expected from 1 to 2 steps"),
      ({"layer": 2}, "layer"), ({"layer": 1, "head": 2}, "head"),
      ({"through": True, "layer": 1}, "layer and head do not apply")],
     ids=str,

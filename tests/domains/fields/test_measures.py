@@ -142,6 +142,52 @@ def test_damped_anomalies_beat_persistence_and_climatology_where_anomalies_fade(
     assert scores["damped"].of(1)["crps"] < scores["climatology"].of(1)["crps"]
 
 
+def test_a_linear_inverse_model_knows_what_follows_elsewhere():
+    """Two patterns that turn into each other: no cell can tell it from its own past."""
+    rng, count = np.random.default_rng(3), 900
+    patterns, state = rng.normal(size=(2, 1, 4, 6)), np.zeros((count, 2))
+    turn = 0.97 * np.array([[0.0, 1.0], [-1.0, 0.0]])
+    for at in range(1, count):
+        state[at] = turn @ state[at - 1] + 0.25 * rng.normal(size=2)
+    values = 5 + np.tensordot(state, patterns, 1) + 0.1 * rng.normal(size=(count, 1, 4, 6))
+    fields = ArrayFields(values, times_every(1.0, count))
+    train, test = FieldSpan(fields, 0, 800), FieldSpan(fields, 800, 900)
+    climate = learn(train, 3)
+    scores = forecast_baselines(test, climate, launches(test, 3), train=train)
+    weights = np.broadcast_to(fields.grid.weights[:, None], (4, 6))
+    for lead in (1, 3):  # as good as one who knows the rule and the states, and damped anomalies know nothing
+        known = state[800 - lead : 900 - lead] @ np.linalg.matrix_power(turn.T, lead)
+        missed = (5 + np.tensordot(known, patterns, 1) - values[800:])[:, 0]
+        ideal = np.sqrt((weights * missed**2).mean(0).sum() / weights.sum())
+        assert scores["linear"].of(lead)["rmse"] == pytest.approx(ideal, rel=0.05)
+        assert scores["damped"].of(lead)["rmse"] == pytest.approx(scores["climatology"].of(lead)["rmse"], rel=0.01)
+    assert scores["linear"].of(1)["spread_skill"] == pytest.approx(1, abs=0.15)
+    assert "linear" not in forecast_baselines(test, climate, launches(test, 3), train=FieldSpan(fields, 0, 150))
+
+
+def test_damped_anomalies_from_recent_years_stand_beside_those_of_all_years():
+    times = times_every(MONTH, 480)
+    values = moving(480, 0.5, (1, 4, 6)) + times.days[:, None, None, None] / 1826
+    fields = ArrayFields(values, times)
+    train, test = FieldSpan(fields, 0, 420), FieldSpan(fields, 420, 480)
+    normals, recent = learn(train, 3), learn(train, 3, half_life=5.0)
+    scores = forecast_baselines(test, normals, launches(test, 3), recent=recent)
+    assert scores["recent"].of(3)["rmse"] < scores["damped"].of(3)["rmse"]
+    assert abs(scores["recent"].of(3)["bias"]) < 0.7 * abs(scores["damped"].of(3)["bias"])
+    assert "recent" not in forecast_baselines(test, normals, launches(test, 3), recent=normals)
+
+
+def test_errors_are_kept_by_row_of_the_grid():
+    scores = FieldScores(np.array([1.0, 2.0, 1.0]), ["t"])
+    truth, wrong = np.zeros((1, 3, 2)), np.array([[[1.0, 1.0], [2.0, 2.0], [np.nan, 4.0]]])
+    for start in (0, 1):
+        scores.add(1, start, truth, Forecast(wrong))
+    rows = np.array([True, True, False])
+    assert scores.rmse_of_rows(1, rows, np.ones(1)) == pytest.approx(np.sqrt((2 * 1 + 4 * 4) / 6))
+    assert scores.rmse_of_rows(1, rows | True, np.ones(1)) == pytest.approx(scores.of(1)["rmse"])
+    assert np.isnan(scores.rmse_of_rows(1, rows & False, np.ones(1)))
+
+
 @pytest.mark.parametrize("known", [0.5, 1.0])
 def test_blocks_hide_the_share_of_known_cells_and_only_these(known):
     mask = np.random.default_rng(7).random((40, 60)) < known

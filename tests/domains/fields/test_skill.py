@@ -52,6 +52,13 @@ def test_one_lead_and_perfect_forecasts_can_be_drawn():
     assert size(skill_chart([LayerSkill(FieldLayer("u"), [1], {"model": [0.0]}, {"model": [np.nan]})]))
 
 
+def test_a_forecast_far_beyond_the_others_leaves_their_chart():
+    near, far = {"model": [1.0] * 3, "damped": [1.5] * 3, "recent": [1.2] * 3}, {"persistence": [50.0] * 3}
+    both = (pixels(skill_chart([LayerSkill(FieldLayer("u"), [1, 2, 3], {**near, **more})])) for more in ({}, far))
+    rows = [np.flatnonzero((shown == (0x1F, 0x5F, 0xA8)).all(2).sum(1) > 100).mean() for shown in both]
+    assert abs(rows[0] - rows[1]) < 100  # the line of the model is not pressed down to the axis
+
+
 def test_numbers_that_do_not_fit_the_leads_are_refused():
     with pytest.raises(DataError, match="u, model: expected a number for each of 3 leads, found 2"):
         LayerSkill(FieldLayer("u"), [1, 2, 3], {"model": [1.0, 2.0]})

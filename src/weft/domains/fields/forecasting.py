@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,7 +16,8 @@ from weft.domains.fields.predictor import FieldPredictor
 from weft.domains.fields.reading.following import following
 from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, FieldSpan
 from weft.domains.fields.reading.measured import measured_fields
-from weft.domains.fields.views.attention import LookAtPlace, look_at_place
+from weft.domains.fields.recipe import embed_of
+from weft.domains.fields.views.attention import LookAtPlace, look_at_place, rows_of
 from weft.domains.fields.views.place_view import PlaceView
 from weft.errors import ConfigError, WeftError
 from weft.inspect.views import LookedAnswer
@@ -146,15 +148,22 @@ def place_view(run: Loaded, stretch: FieldSpan, how: LookAtPlace) -> PlaceView:
     if not 0 <= end < len(fields):
         raise ConfigError(f"expected from 1 to {len(fields)}, found {how.time}", where="time")
     codec, config = predictor.codec, predictor.codec.config
+    lead = config.ahead if how.ahead is None else how.ahead
+    if not 1 <= lead <= config.ahead:
+        raise ConfigError(f"expected from 1 to {config.ahead} steps, found {how.ahead}", where="ahead")
     values, season, hour = WindowReader(FieldSpan(fields, 0, end + 1), codec).read(end)
     steps = np.arange(1 - config.history, config.ahead + 1)
     raw = codec.window(values[None], np.isfinite(values)[None], season[None], hour[None], steps[None])
     known = fields.times.days[max(0, end + 1 - config.history) : end + 1]
     before = known[0] - fields.times.step * np.arange(config.history - len(known), 0, -1)
     labels = labels_of(fields, np.concatenate([before, known, following(fields, end, config.ahead).days]))
-    window = raw.to(predictor.device)
-    seen = look_at_place(predictor.model, window, grid_of(codec), layers_of(codec), labels, how)
-    rolled = predictor.roll(FieldSpan(fields, 0, end + 1), end, config.ahead)
+    window, step = raw.to(predictor.device), config.history + lead - 1
+    seen = look_at_place(predictor.model, window, grid_of(codec), layers_of(codec), labels, how, step)
+    if embed_of(predictor.model.config).span > 1:
+        place = (rows_of(layers_of(codec), how.variable), step, seen.reading.place.row, seen.reading.place.column)
+        changes = _changes(predictor, (values, season, hour), place)
+        seen = PlaceView(replace(seen.reading, changes=tuple(zip(labels[: config.history], changes, strict=True))))
+    rolled = predictor.roll(FieldSpan(fields, 0, end + 1), end, lead)
     said = []
     for number, layer in enumerate(layers_of(codec)):
         if len(rolled.mean) and how.variable in (None, layer.variable, layer.name):
@@ -164,6 +173,23 @@ def place_view(run: Loaded, stretch: FieldSpan, how: LookAtPlace) -> PlaceView:
             said.append((f"{layer.name} {value:.4g} ± {spread:.2g} {layer.units}".strip(), None))
     when = labels[config.history + len(rolled.mean) - 1]
     return PlaceView(seen.reading, LookedAnswer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None)
+
+
+def _changes(
+    predictor: FieldPredictor,
+    window: tuple[np.ndarray, np.ndarray, np.ndarray],
+    place: tuple[list[int], int, int, int],
+) -> list[float]:
+    """How much the forecast of some layers at a step and cell changes where one known time alone is hidden."""
+    values, season, hour = window
+    rows, step, row, column = place
+    shown = np.repeat(np.isfinite(values)[None], predictor.codec.config.history + 1, 0)
+    for time in range(len(shown) - 1):
+        shown[time + 1, :, time] = False
+    everything = (np.repeat(part[None], len(shown), 0) for part in (season, hour))
+    mean, _ = predictor.predict(np.repeat(values[None], len(shown), 0), shown, *everything)
+    found = mean[:, rows, step, row, column]
+    return np.abs(found[1:] - found[0]).mean(1).tolist()
 
 
 def answer(run: Loaded, number: int, one: Given, how: Forecasting) -> Answer:

@@ -23,6 +23,7 @@ from weft.modalities.field import FieldEmbed, FieldWindow
 from weft.tasks.codec import Codec, ReadFile
 
 BLEND = ("in_space", "in_time", "variance")
+NORMALS = "normals."  # before the names of arrays of the climate of all years alike
 
 
 class LayerEntry(BaseConfig):
@@ -38,7 +39,10 @@ class FieldCodec(Codec):
     """(value - climatology) / spread of the layer, and back. A window has `history` fields and `ahead` to predict."""
 
     class Config(Codec.Config):
-        """Layers, cells and rhythm of the fields. `scale` is the spread of each layer's anomalies over all cells."""
+        """Layers, cells and rhythm of the fields. `scale` is the spread of each layer's anomalies over all cells.
+
+        `half_life`: years after which a field counts half as much in the mean; None: all count alike.
+        """
 
         layers: tuple[LayerEntry, ...]
         y: tuple[float, ...]
@@ -49,6 +53,7 @@ class FieldCodec(Codec):
         scale: tuple[float, ...]
         history: int
         ahead: int
+        half_life: float | None = None
         file: str = "climate.safetensors"
 
         @property
@@ -63,9 +68,11 @@ class FieldCodec(Codec):
         self._read = read
 
     @classmethod
-    def of(cls, config: Config, climate: Climate, blend: Blend, surprises: np.ndarray) -> Self:
-        """The codec of a climate that was just learned."""
+    def of(cls, config: Config, climate: Climate, normals: Climate, blend: Blend, surprises: np.ndarray) -> Self:
+        """The codec of a climate that was just learned; `normals` is the climate of all years alike."""
         arrays = climate.arrays() | {name: getattr(blend, name).numpy() for name in BLEND}
+        if normals is not climate:
+            arrays |= {NORMALS + name: array for name, array in normals.arrays().items()}
         arrays["surprises"] = surprises.astype(np.float16)
         content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
         return cls(config, read=lambda name: content)
@@ -93,6 +100,15 @@ class FieldCodec(Codec):
     def climate(self) -> Climate:
         """What is usual at each cell."""
         return Climate.from_arrays(self._arrays, self.config.file)
+
+    @cached_property
+    def normals(self) -> Climate:
+        """What is usual over all years alike: the climate that other methods are measured with."""
+        own = {name.removeprefix(NORMALS): array for name, array in self._arrays.items() if name.startswith(NORMALS)}
+        normals = Climate.from_arrays(own, self.config.file) if own else self.climate
+        if normals.spread.shape != self.climate.spread.shape:
+            raise DataError("the climate of all years is of other cells", where=self.config.file)
+        return normals
 
     @cached_property
     def blend(self) -> Blend:

@@ -11,7 +11,7 @@ from weft.domains.fields.codec.anomalies import FieldCodec, LayerEntry
 from weft.domains.fields.codec.first_guess import LEVELS, Blend, in_space, in_time
 from weft.domains.fields.encoded.hiding import Chance, Hiding
 from weft.domains.fields.encoded.windows import WindowReader
-from weft.domains.fields.reading.climatology import learn, pieces
+from weft.domains.fields.reading.climatology import best_half_life, learn, pieces
 from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.fields.reading.thinned import thinned
 from weft.modalities.climate import Climate
@@ -29,7 +29,9 @@ def learned_codec(
 ) -> FieldCodec:
     """The codec for fields like these; of very many, it learns from a part."""
     stretch = thinned(stretch, MOST_VALUES)
-    fields, climate = stretch.fields, learn(stretch, LAGS, progress)
+    fields, half_life = stretch.fields, best_half_life(stretch)
+    normals = learn(stretch, LAGS, progress)
+    climate = normals if half_life is None else learn(stretch, LAGS, progress, half_life)
     weights = np.where(climate.known, fields.grid.weights[:, None], 0.0)
     scale = np.sqrt((weights * climate.spread**2).sum((1, 2)) / weights.sum((1, 2)).clip(min=1e-9))
     config = FieldCodec.Config(
@@ -45,10 +47,11 @@ def learned_codec(
         scale=tuple(float(one) if one > 0 else 1.0 for one in scale),
         history=history,
         ahead=ahead,
+        half_life=half_life,
     )
     surprises = some_surprises(stretch, climate)
-    before = FieldCodec.of(config, climate, Blend.of_time_alone(len(fields.layers)), surprises)
-    return FieldCodec.of(config, climate, learned_blend(stretch, before, climate), surprises)
+    before = FieldCodec.of(config, climate, normals, Blend.of_time_alone(len(fields.layers)), surprises)
+    return FieldCodec.of(config, climate, normals, learned_blend(stretch, before, climate), surprises)
 
 
 def some_surprises(stretch: FieldSpan, climate: Climate) -> np.ndarray:

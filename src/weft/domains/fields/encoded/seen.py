@@ -36,6 +36,8 @@ class SeenFields:
         config = self.codec.config
         waves = {1: "the mean of each cell", 5: "two waves of the year", 9: "two waves of the year and of the day"}
         usual = waves.get(len(self.codec.climate.columns), "waves of the day")
+        if config.half_life is not None:
+            usual += f", the last years counting most: half as much {config.half_life:g} years before"
         return {
             "data": "; ".join(self.data.notes),
             "windows": f"{config.history} fields known, {config.ahead} ahead; anomalies from {usual}",

@@ -1,4 +1,4 @@
-"""What a model of fields is measured against: persistence, climatology and damped anomalies at every lead.
+"""What a model of fields is measured against: persistence, climatology, damped anomalies, a linear inverse model.
 
 `launches` says which forecasts are scored, so that a model and all baselines answer for the same fields.
 """
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weft.domains.fields.measures.linear_inverse import LinearInverse
 from weft.domains.fields.measures.scores import FieldScores, Forecast
 from weft.domains.fields.reading.climatology import pieces
 from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, FieldSpan, Times
@@ -69,16 +70,33 @@ def baselines_at(climate: Climate, times: Times, field: np.ndarray, start: int, 
 
 
 def forecast_baselines(
-    stretch: FieldSpan, climate: Climate, chosen: Sequence[Launch], progress: Progress | None = None
+    stretch: FieldSpan,
+    climate: Climate,
+    chosen: Sequence[Launch],
+    *,
+    recent: Climate | None = None,
+    train: FieldSpan | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, FieldScores]:
-    """The scores of all baselines by name, for the launches chosen."""
+    """The scores of all baselines by name, for the launches chosen.
+
+    `recent`: damped anomalies from a climate in which the last years count most, where there is one. `linear`: a linear
+    inverse model, where there are fields to train it on.
+    """
     fields = stretch.fields
-    scores = {name: new_scores(stretch) for name in ("persistence", "climatology", "monthly", "damped")}
+    scores: dict[str, FieldScores] = {}
+    leads = sorted({lead for launch in chosen for lead in launch.leads})
+    linear = None if train is None else LinearInverse.of(train, climate, leads)
     for done, launch in enumerate(chosen, 1):
         field = fields.read(launch.start, launch.start + 1)[0]
         for lead, truth, usual in reached(stretch, climate, launch):
-            for name, forecast in baselines_at(climate, fields.times, field, launch.start, lead).items():
-                scores[name].add(lead, launch.start, truth, forecast, climatology=usual)
+            found = baselines_at(climate, fields.times, field, launch.start, lead)
+            if recent is not None and recent is not climate:
+                found["recent"] = baselines_at(recent, fields.times, field, launch.start, lead)["damped"]
+            if linear is not None and lead in linear.moved:
+                found["linear"] = linear.forecast(fields.times, field, launch.start, lead)
+            for name, forecast in found.items():
+                scores.setdefault(name, new_scores(stretch)).add(lead, launch.start, truth, forecast, climatology=usual)
         if progress is not None:
             progress(done, len(chosen))
     return scores

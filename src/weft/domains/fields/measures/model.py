@@ -4,7 +4,7 @@
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -32,7 +32,10 @@ WORDS = {
     "climatology": "the climatology",
     "monthly": "the mean of the month",
     "damped": "damped persistence",
+    "recent": "damped persistence from recent years",
+    "linear": "a linear inverse model",
 }
+BANDS = {"90° to 30° N": (30.0, 90.1), "30° N to 30° S": (-30.0, 30.0), "30° to 90° S": (-90.1, -30.0)}
 MOST_STARTS = 365  # forecasts that baselines are measured on
 
 
@@ -41,14 +44,14 @@ class Baselines:
     """The forecasts and gap fields that are scored, and the scores of every baseline on them by name."""
 
     launches: Sequence[Launch]
-    forecasts: dict[str, FieldScores]  # persistence, climatology, monthly, damped
+    forecasts: dict[str, FieldScores]  # persistence, climatology, monthly, damped; recent, linear
     gaps: Sequence[GapField]
     filled: dict[str, FieldScores]  # interpolation, climatology, dineof
     scale: np.ndarray  # V: what the errors of each layer are divided by where layers are added up
 
     def metrics(self, lead: int = 1) -> dict[str, float]:
-        """The rmse of each baseline: `persistence_rmse`, `climatology_rmse`, `monthly_rmse`, `damped_rmse` of forecasts
-        at one lead; `interpolation_rmse` and `dineof_rmse` of filled gaps.
+        """The rmse of each baseline: `persistence_rmse`, `climatology_rmse`, `damped_rmse` … of forecasts at one lead;
+        `interpolation_rmse` and `dineof_rmse` of filled gaps.
         """
         forecasts = {name: scores for name, scores in self.forecasts.items() if lead in scores.leads}
         filled = {name: scores for name, scores in self.filled.items() if name != "climatology" and scores.leads}
@@ -70,12 +73,14 @@ def baselines_of(
     *,
     leads: int,
     history: int = 1,
+    recent: Climate | None = None,
     train: FieldSpan | None = None,
     most: tuple[int, int] = (MOST_STARTS, MOST_GAP_FIELDS),
     progress: Callable[[int, int], None] | None = None,
 ) -> Baselines:
-    """The scores of every baseline on some held-out fields; DINEOF needs the fields to train on beside them.
+    """The scores of every baseline on some held-out fields; some need the fields to train on beside them.
 
+    `climate` is that of all years alike, `recent` that of a model.
     `history` is the number of fields that a model starts from: baselines start where it does.
     `most` bounds the forecasts and the fields with gaps, which are then spread evenly.
     """
@@ -83,7 +88,7 @@ def baselines_of(
     gaps = [gap for gap in gap_fields(stretch, most[1]) if gap.hidden.any()]
     return Baselines(
         launches=chosen,
-        forecasts=forecast_baselines(stretch, climate, chosen, progress),
+        forecasts=forecast_baselines(stretch, climate, chosen, recent=recent, train=train, progress=progress),
         gaps=gaps,
         filled=gap_baselines(stretch, climate, gaps, train, progress) if gaps else {},
         scale=scale_of(stretch.fields.layers, stretch.fields.grid, climate),
@@ -109,7 +114,7 @@ def measured_model(
     ):
         train = None
     most = (forecasts, min(MOST_GAP_FIELDS, max(FEWEST, forecasts)))
-    known = baselines_of(stretch, codec.climate, leads=codec.config.ahead, train=train, most=most)
+    known = baselines_of(stretch, codec.normals, leads=codec.config.ahead, recent=codec.climate, train=train, most=most)
     if not known.launches:
         problem = f"{len(stretch)} {'field is' if len(stretch) == 1 else 'fields are'} too few to measure forecasts on"
         raise DataError(problem, where="evaluate", fix="expected at least 2 that follow each other by one step")
@@ -147,7 +152,7 @@ def forecast_scores(
     scores = new_scores(stretch)
     for done, launch in enumerate(chosen, 1):
         rolled = predictor.roll(stretch, launch.start, launch.last)
-        for lead, truth, usual in reached(stretch, predictor.codec.climate, launch):
+        for lead, truth, usual in reached(stretch, predictor.codec.normals, launch):
             if lead <= len(rolled.mean):
                 forecast = Forecast(rolled.mean[lead - 1], rolled.spread[lead - 1])
                 scores.add(lead, launch.start, truth, forecast, climatology=usual)
@@ -163,7 +168,7 @@ def forecast_scores(
 
 def gap_scores(predictor: FieldPredictor, stretch: FieldSpan, gaps: Sequence[GapField]) -> FieldScores:
     """The model's scores on hidden cells; the fields around each have hidden blocks too."""
-    scores, climate, times = new_scores(stretch), predictor.codec.climate, stretch.fields.times
+    scores, climate, times = new_scores(stretch), predictor.codec.normals, stretch.fields.times
     for gap in gaps:
         forecast = fill_one(predictor, stretch, gap.time)
         usual = climate.mean(times.season[gap.time], times.hour[gap.time])
@@ -204,7 +209,51 @@ def _tables(model: FieldScores, filled: FieldScores, known: Baselines, stretch: 
         "ratio_of_rmse": {
             name: {"ratio": _plain(ratio), "interval": interval} for name, (ratio, interval) in ratios.items()
         },
+        "skill": (skill := _skill(model, known, stretch)),
+        "looked": _skill_lines(skill),
     }
+
+
+def _skill(model: FieldScores, known: Baselines, stretch: FieldSpan) -> dict[str, Any]:
+    """The rmse over that of damped persistence by lead: of the model, of other methods, and of the model by latitude.
+
+    Where a method is as good as the model, the skill comes from what that method knows.
+    """
+    damped, grid = known.forecasts["damped"], stretch.fields.grid
+    leads = [lead for lead in model.leads if lead in damped.leads]
+    methods: dict[str, FieldScores] = {"model": model}
+    methods |= {name: scores for name, scores in known.forecasts.items() if name in ("recent", "linear")}
+    found: dict[str, Any] = {"over": "damped", "leads": leads, "interval": []}
+    for name, scores in methods.items():
+        ratios = [scores.ratio(damped, lead, known.scale) for lead in leads]
+        found[name] = [_plain(ratio) for ratio, _ in ratios]
+        if scores is model:
+            found["interval"] = [interval for _, interval in ratios]
+    bands: Mapping[str, tuple[float, float]] = BANDS if grid.surface == "sphere" else {}
+    inside = {name: (grid.y >= low) & (grid.y < high) for name, (low, high) in bands.items()}
+
+    def ratio(lead: int, rows: np.ndarray) -> float:
+        against = damped.rmse_of_rows(lead, rows, known.scale)
+        return model.rmse_of_rows(lead, rows, known.scale) / against if against > 0 else float("nan")
+
+    found["by_latitude"] = {
+        name: [_plain(ratio(lead, rows)) for lead in leads] for name, rows in inside.items() if rows.any()
+    }
+    return found
+
+
+def _skill_lines(skill: Mapping[str, Any]) -> list[str]:
+    """The same as a small table in words."""
+    rows = {
+        "this model": skill["model"],
+        **{WORDS[name]: skill[name] for name in ("recent", "linear") if name in skill},
+        **{f"this model, {band}": ratios for band, ratios in skill["by_latitude"].items()},
+    }
+    width = max(map(len, rows))
+    lines = [f"{'rmse over damped persistence, by lead':<{width}} " + "".join(f"{n:>7}" for n in skill["leads"])]
+    for name, ratios in rows.items():
+        lines.append(f"{name:<{width}} " + "".join("      –" if one is None else f"{one:>7.3f}" for one in ratios))
+    return lines
 
 
 def _plain(table: Any) -> Any:

@@ -90,6 +90,7 @@ class FieldScores:
     def __init__(self, weights: np.ndarray, layers: Sequence[str]):
         self.weights, self.layers = np.asarray(weights, np.float64), tuple(layers)
         self.sums: dict[int, dict[int, np.ndarray]] = {}  # lead -> start -> (layer, sum)
+        self.by_row: dict[int, np.ndarray] = {}  # lead -> (2, layer, row): area and squared errors of all starts
 
     def add(
         self,
@@ -122,6 +123,8 @@ class FieldScores:
             nothing if climatology is None else self._correlations(truth, forecast.mean, climatology, weights),
         ]
         self.sums.setdefault(lead, {})[start] = np.stack(row, -1)
+        along = np.stack([weights.sum(2), (weights * error**2).sum(2)])
+        self.by_row[lead] = along + self.by_row.get(lead, 0.0)
 
     @staticmethod
     def _correlations(truth: np.ndarray, mean: np.ndarray, usual: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -146,6 +149,11 @@ class FieldScores:
     def of(self, lead: int, scale: np.ndarray | None = None) -> dict[str, float]:
         """The measures at one lead over all layers together, each layer's errors divided by its `scale`."""
         return {name: float(value) for name, value in measures_of(self.stacked(lead), scale).items()}
+
+    def rmse_of_rows(self, lead: int, rows: np.ndarray, scale: np.ndarray) -> float:
+        """The rmse at one lead over the rows of the grid where `rows` is True; NaN where nothing is known."""
+        area, squares = self.by_row[lead][:, :, rows].sum(2)
+        return float(np.sqrt((squares / scale**2).sum() / area.sum())) if area.sum() > 0 else float("nan")
 
     def table(self) -> dict[int, dict[str, dict[str, float]]]:
         """The measures by lead and layer, in the units of the layers."""

@@ -18,19 +18,28 @@ NEW_VARIANCE = 0.1  # what a wave must vary beside the waves before it; 0.5 wher
 VALUES_PER_WAVE = 3  # known values of a cell for each wave of its mean; with fewer it keeps its plain mean
 WEAK_EIGENVALUE, RIDGE = 0.05, 0.1  # cells known in some seasons only: waves are held back by a ridge
 SOLVED_AT_ONCE = 20_000  # cells with missing values, each with its own small system
+YEAR = 365.25  # days
+FEWEST_YEARS = 15  # from which a change of the climate can be told
+HALF_LIVES = (40.0, 20.0, 10.0, 5.0)  # years
+TOLD_BY = 5  # the last part of the fields, one in so many, by which half-lives are compared
 FEWEST_PAIRS = 10  # for the correlation of a cell; with fewer it has the mean correlation of its layer
 LEAST_SPREAD = 1e-3  # of a cell, as a share of its layer's
 
 Progress = Callable[[int, int], None]
 
 
-def learn(stretch: FieldSpan, lags: int = 6, progress: Progress | None = None) -> Climate:
-    """The climate of the fields to train on: means by season and hour, spreads, correlations at 1..lags steps."""
+def learn(
+    stretch: FieldSpan, lags: int = 6, progress: Progress | None = None, half_life: float | None = None
+) -> Climate:
+    """The climate of the fields to train on: means by season and hour, spreads, correlations at 1..lags steps.
+
+    With a `half_life`, a field counts half as much in the mean for every so many years that it lies before the last.
+    """
     fields, total = stretch.fields, 2 * len(stretch)
     if not len(stretch):
         raise DataError("no fields to learn a climatology from")
     tell = progress or (lambda done, of: None)
-    means = MeanSums(stretch)
+    means = MeanSums(stretch, half_life)
     for start, values in blocks(fields, stretch.start, stretch.stop):
         means.add(start, values)
         tell(start + len(values) - stretch.start, total)
@@ -43,6 +52,35 @@ def learn(stretch: FieldSpan, lags: int = 6, progress: Progress | None = None) -
             done += len(values)
             tell(done, total)
     return _climate(means, harmonics, memory)
+
+
+def best_half_life(stretch: FieldSpan) -> float | None:
+    """The half-life whose mean comes nearest to the last fifth of the fields, learned from those before it.
+
+    A climate that changes, as one that warms, is known best from its last years. None, for a mean of all years alike,
+    where that comes nearest, or where there are few years to tell.
+    """
+    fields, days = stretch.fields, stretch.fields.times.days
+    if not len(stretch) or days[stretch.stop - 1] - days[stretch.start] < FEWEST_YEARS * YEAR:
+        return None
+    cut = stretch.stop - len(stretch) // TOLD_BY
+    area = fields.grid.weights[:, None]
+    errors: dict[float | None, float] = {}
+    for half_life in (None, *HALF_LIVES):
+        early = MeanSums(FieldSpan(fields, stretch.start, cut), half_life)
+        for start, values in blocks(fields, stretch.start, cut):
+            early.add(start, values)
+        harmonics = early.harmonics()
+        squares, counts = np.zeros((2, early.shape[0]))
+        for start, values in blocks(fields, cut, stretch.stop):
+            usual = (early.basis(start, start + len(values)) @ harmonics).reshape(values.shape)
+            difference = values - usual
+            known = np.isfinite(difference)
+            squares += (area * np.where(known, difference, 0.0) ** 2).sum((0, 2, 3))
+            counts += (area * known).sum((0, 2, 3))
+        mean_squares = squares / np.maximum(counts, 1e-12)
+        errors[half_life] = float(np.log(np.maximum(mean_squares, 1e-300)).mean())  # whatever the units of a layer
+    return min(errors, key=errors.__getitem__)
 
 
 def blocks(fields: Fields, start: int, stop: int) -> Iterator[tuple[int, np.ndarray]]:
@@ -77,11 +115,15 @@ def useful_columns(times: Times, start: int, stop: int) -> np.ndarray:
 
 
 class MeanSums:
-    """Sums for the means of every cell: normal equations of the waves, and totals by part of the year."""
+    """Sums for the means of every cell: normal equations of the waves, and totals by part of the year.
 
-    def __init__(self, stretch: FieldSpan):
+    In the equations a field counts by its age (see `learn`); in the totals all fields count alike.
+    """
+
+    def __init__(self, stretch: FieldSpan, half_life: float | None = None):
         times = stretch.fields.times
         chosen = slice(stretch.start, stretch.stop)
+        self.last, self.half_life = times.days[stretch.stop - 1], half_life
         self.times, self.shape = times, (len(stretch.fields.layers), *stretch.fields.grid.shape)
         self.cells = int(np.prod(self.shape))
         self.columns = useful_columns(times, stretch.start, stretch.stop)
@@ -106,24 +148,32 @@ class MeanSums:
         flat = values.reshape(len(values), -1)
         known, basis = ~np.isnan(flat), self.basis(start, start + len(values))
         clear = np.where(known, flat, 0).astype(np.float64)
+        weighted = basis * self._weights(start, start + len(values))[:, None]
         self.count += known.sum(0)
-        self.right += basis.T @ clear
-        self.whole += basis.T @ basis
+        self.right += weighted.T @ clear
+        self.whole += weighted.T @ basis
         gaps = np.flatnonzero(~known.all(0))
         if len(gaps):
             if self.lacking is None:
                 self.lacking = np.zeros((self.cells, len(self.columns), len(self.columns)))
-            products = (basis[:, :, None] * basis[:, None, :]).reshape(len(values), -1)
+            products = (weighted[:, :, None] * basis[:, None, :]).reshape(len(values), -1)
             self.lacking[gaps] += ((~known[:, gaps]).T @ products).reshape(-1, *self.whole.shape)
         part = season_bin(self.times.season[start : start + len(values)], self.parts, self.phase)
         for row, which in enumerate(part):
             self.totals[which] += clear[row]
             self.counts[which] += known[row]
 
+    def _weights(self, start: int, stop: int) -> np.ndarray:
+        """How much each of some times counts."""
+        if self.half_life is None:
+            return np.ones(stop - start)
+        return 0.5 ** ((self.last - self.times.days[start:stop]) / (self.half_life * YEAR))
+
     def harmonics(self) -> np.ndarray:
         """The waves of every cell (K cells) by least squares; the mean of a cell with few values, NaN without any."""
+        total = self.whole[0, 0] - (0 if self.lacking is None else self.lacking[:, 0, 0])  # the first wave is 1
         with np.errstate(invalid="ignore", divide="ignore"):
-            plain = self.right[0] / self.count  # the first wave is 1
+            plain = np.where(self.count > 0, self.right[0] / total, np.nan)
         wide = len(self.columns)
         found = np.zeros((wide, self.cells))
         found[0] = plain
@@ -142,10 +192,11 @@ class MeanSums:
     def _solve(self, some: np.ndarray) -> np.ndarray:
         """The waves of cells that miss values, each by its own normal equations."""
         assert self.lacking is not None
-        left, count = self.whole - self.lacking[some], self.count[some]
-        weak = np.linalg.eigvalsh(left / count[:, None, None])[:, 0] < WEAK_EIGENVALUE
+        left = self.whole - self.lacking[some]
+        total = left[:, 0, 0]
+        weak = np.linalg.eigvalsh(left / total[:, None, None])[:, 0] < WEAK_EIGENVALUE
         ridge = np.diag(np.r_[0.0, np.full(len(self.whole) - 1, RIDGE)])
-        left = left + (weak * count)[:, None, None] * ridge
+        left = left + (weak * total)[:, None, None] * ridge
         return np.linalg.solve(left, self.right[:, some].T[:, :, None])[:, :, 0].T
 
 

@@ -27,6 +27,7 @@ class LookAtPlace(Config):
     at: str | None = None
     variable: str | None = None
     time: int | None = None
+    ahead: int | None = None
     layer: int | None = None
     head: int | None = None
     through: bool = False
@@ -35,6 +36,8 @@ class LookAtPlace(Config):
         "at": "latitude,longitude of the place whose attention is shown, as in 48.2,16.4; else the middle of the grid",
         "variable": "the variable whose attention is shown; by default the average of all",
         "time": "number of the last known field, from 1; by default the last of the file",
+        "ahead": "the lead whose forecast is explained: 1 is the next field; by default the farthest. Where a token "
+        "holds all times, one attention serves all leads, and only the shares by time differ",
         "layer": "show one layer, counted from 1",
         "head": "show one head, counted from 1",
         "through": "attention rollout: follow attention through all layers",
@@ -54,8 +57,12 @@ def look_at_place(
     layers: tuple[FieldLayer, ...],
     labels: tuple[str, ...],
     how: LookAtPlace,
+    step: int = -1,
 ) -> PlaceView:
-    """The share of every patch, variable and time read to predict a window's last field (one row) at a place."""
+    """The share of every patch, variable and time read to predict a window's field (one row) at a place.
+
+    `step` is the number of that field in the window: the last, where none is asked for.
+    """
     embed = model.config.embed
     assert isinstance(embed, FieldEmbed.Config)
     place = find_place(how.at or f"{grid.y[len(grid.y) // 2]},{grid.x[len(grid.x) // 2]}", grid)
@@ -68,12 +75,17 @@ def look_at_place(
         chosen = (some if how.head is None else some[:, how.head - 1, None]).mean((0, 1))
     shape = embed.grid(grid.shape)
     asking = torch.zeros(shape, dtype=torch.bool)
-    asking[_rows(layers, how.variable), -1, place.row // embed.patch, place.column // embed.patch] = True
+    asking[
+        rows_of(layers, how.variable),
+        (step % len(labels)) // embed.span,
+        place.row // embed.patch,
+        place.column // embed.patch,
+    ] = True
     read = chosen[asking.flatten()].mean(0)
     shares = rearrange(read.float().cpu().numpy(), "(v t r s) -> v t r s", v=shape[0], t=shape[1], r=shape[2])
     times = [labels[i : i + embed.span] for i in range(0, len(labels), embed.span)]
     named = tuple(one[0] if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in times)
-    field = np.where(raw.known.any(2)[0, 0].cpu().numpy(), raw.values[0, 0, -1].float().cpu().numpy(), np.nan)
+    field = np.where(raw.known.any(2)[0, 0].cpu().numpy(), raw.values[0, 0, step].float().cpu().numpy(), np.nan)
     title = f"what {place.words} read" + (", through all layers" if how.through else _chosen(how))
     return PlaceView(PlaceReading(shares, place, grid, layers, named, (embed.patch, embed.patch), field, title))
 
@@ -89,7 +101,7 @@ def attention_of(model: Stream, raw: FieldWindow) -> list[torch.Tensor]:
     return found
 
 
-def _rows(layers: tuple[FieldLayer, ...], variable: str | None) -> list[int]:
+def rows_of(layers: tuple[FieldLayer, ...], variable: str | None) -> list[int]:
     """The layers of a variable, by its name or that of one of its levels."""
     found = [i for i, one in enumerate(layers) if variable in (None, one.variable, one.name)]
     if not found:

@@ -30,6 +30,7 @@ class PlaceReading:
     patch: tuple[int, int]
     field: np.ndarray | None = None  # Y X: drawn in pale shades below
     title: str = ""
+    changes: tuple[tuple[str, float], ...] = ()  # times, and how much the forecast changes where each alone is hidden
 
     def __post_init__(self) -> None:
         tiles = tuple(-(-cells // side) for cells, side in zip(self.grid.shape, self.patch, strict=True))
@@ -104,6 +105,11 @@ def largest(reading: PlaceReading) -> list[tuple[str, float]]:
     return [(where, share) for where, share in found if share > 0]
 
 
+def time_heading(reading: PlaceReading) -> str:
+    """What the shares by time are shares of."""
+    return "by time, hidden in turn" if reading.changes else "by time"
+
+
 def by_layer(reading: PlaceReading) -> list[tuple[str, float]]:
     """The share of each layer; the least of many together as others."""
     shares = [(layer.name, float(s)) for layer, s in zip(reading.layers, reading.shares.sum((1, 2, 3)), strict=True)]
@@ -115,8 +121,15 @@ def by_layer(reading: PlaceReading) -> list[tuple[str, float]]:
 
 
 def by_time(reading: PlaceReading) -> list[tuple[str, float]]:
-    """The share of each time, in order; neighbouring ones together where there are many."""
-    shares = reading.shares.sum((0, 2, 3))
+    """The share of each time, in order; neighbouring ones together where there are many.
+
+    Where a token holds several times, attention cannot tell them apart: then the share of the changes.
+    """
+    if reading.changes:
+        times, changes = zip(*reading.changes, strict=True)
+        shares = np.array(changes) / (sum(changes) or 1.0)
+    else:
+        times, shares = reading.times, reading.shares.sum((0, 2, 3))
     parts = np.array_split(np.arange(len(shares)), min(len(shares), MOST_BARS))
-    named = ((reading.times[part[0]], reading.times[part[-1]], float(shares[part].sum())) for part in parts)
+    named = ((times[part[0]], times[part[-1]], float(shares[part].sum())) for part in parts)
     return [(first if first == last else f"{first} to {last}", share) for first, last, share in named]

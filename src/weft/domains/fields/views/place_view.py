@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.domains.fields.views.maps import Scale, bounds, dress, map_size, spread_out
-from weft.domains.fields.views.place_reading import PlaceReading, by_layer, by_time, largest, rings
+from weft.domains.fields.views.place_reading import PlaceReading, by_layer, by_time, largest, rings, time_heading
 from weft.inspect.figures import DOTS_PER_INCH, INK, LINES, PALE, READ, Format, Sheet, breadth, shades, sheet
 from weft.inspect.views import LookedAnswer, View, picture_page
 
@@ -26,7 +26,7 @@ def draw(reading: PlaceReading, *, format: Format = "png") -> bytes:
         below = "" if reading.field is None else ", over the field in pale shades"
         on.text(0, -0.08, f"the share read of each patch{below}", size=8, color=PALE, va="bottom")
         _heat(on, reading, (0, 0, wide, high))
-        groups = {"by variable": by_layer(reading), "by time": by_time(reading)}
+        groups = {"by variable": by_layer(reading), time_heading(reading): by_time(reading)}
         names = max(breadth(name) * FONT / 72 for bars in groups.values() for name, _ in bars)
         y = 0.0
         for heading, bars in groups.items():
@@ -128,7 +128,7 @@ class PlaceView(View):
             "by distance": rings(reading),
             "read most": largest(reading),
             "by variable": by_layer(reading),
-            "by time": by_time(reading),
+            time_heading(reading): by_time(reading),
         }
 
     def note(self) -> str | None:
@@ -139,7 +139,8 @@ class PlaceView(View):
         """Plain values: the place, the share of each patch over all layers and times, and the tables."""
         place = self.reading.place
         tables = {
-            name.replace(" ", "_"): [[words, round(s, 6)] for words, s in rows] for name, rows in self.tables.items()
+            name.replace(", ", " ").replace(" ", "_"): [[words, round(s, 6)] for words, s in rows]
+            for name, rows in self.tables.items()
         }
         return {
             "title": self._title,

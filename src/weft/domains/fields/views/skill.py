@@ -11,6 +11,7 @@ from weft.inspect.curves import chart
 from weft.inspect.figures import PALE, SERIES, Format, Sheet, breadth, sheet
 
 WIDTH, HEIGHT, GAP = 2.3, 1.6, 0.75  # inches: one chart, and between charts
+FAR = 2.0  # times the median of all errors of a chart
 MOST_COLUMNS, MOST_LAYERS = 3, 12  # layers beside each other, and shown at all
 
 
@@ -51,7 +52,7 @@ def skill_chart(skills: Sequence[LayerSkill], *, unit: str = "steps", title: str
             x, y = n % columns * (WIDTH + GAP), n // columns * (tall + 0.15)
             on.text(x, y - 0.06, skill.layer.name, size=9, va="bottom")
             rmse = f"rmse, {skill.layer.units}" if skill.layer.units else "rmse"
-            _chart(on, (x, y), skill.leads, skill.rmse, names, ("" if with_acc else f"lead, {unit}", rmse))
+            _chart(on, (x, y), skill.leads, skill.rmse, names, ("" if with_acc else f"lead, {unit}", rmse), far=FAR)
             if with_acc:
                 under = (x, y + HEIGHT + 0.25)
                 _chart(on, under, skill.leads, skill.acc, names, (f"lead, {unit}", "anomaly correlation"))
@@ -68,8 +69,13 @@ def _chart(
     numbers: Mapping[str, Sequence[float]],
     names: Sequence[str],
     axes: tuple[str, str],
+    far: float = float("inf"),
 ) -> None:
-    """One chart, from 0 up, or from below 0 where numbers are; a forecast has the same colour in all charts."""
+    """One chart, from 0 up, or from below 0 where numbers are; a forecast has the same colour in all charts.
+
+    What is above `far` times the median leaves the chart, as persistence does through the seasons: else all others
+    would be one line.
+    """
     axis = on.axis(*corner, WIDTH, HEIGHT)
     series = {
         name: [(float(lead), float(y)) for lead, y in zip(leads, numbers.get(name, ()), strict=False) if np.isfinite(y)]
@@ -77,7 +83,9 @@ def _chart(
     }
     chart(axis, series, x=axes[0], y=axes[1], key=False)
     known = [y for points in series.values() for _, y in points] or [1.0]
-    axis.set_ylim(min(0.0, min(known) * 1.08), max(max(known), 0.0) * 1.08 or 1.0)
+    middle = float(np.median(known))
+    top = min(max(*known, 0.0), far * middle) if middle > 0 else max(*known, 0.0)
+    axis.set_ylim(min(0.0, min(known) * 1.08), top * 1.08 or 1.0)
 
 
 def _names(on: Sheet, names: Sequence[str]) -> None:
