@@ -14,6 +14,7 @@ mixers with one call: `mixer(x, at, slots)`.
     distances                 scores in which the distance of two tokens meets their content (DeBERTa)
     cache                     what a decoder has read, and what each block keeps of it
     transforms, shifts, norms within a token; a mix with the neighbours in a line; normalisation
+    mixture                   several transforms, of which each token has few
     linear, row_table         linear maps and how they start; tables of which a step reads few rows
     heads                     tokens become values
     adapters                  small matrices that learn beside large ones (LoRA)
