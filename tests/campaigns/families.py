@@ -139,7 +139,7 @@ def _values(model: Any, imported: Imported) -> tuple[torch.Tensor, torch.Tensor]
 
 
 def _computed(model: Any, given: dict[str, torch.Tensor]) -> torch.Tensor:
-    if model.config.model_type == "blip":
+    if model.config.model_type in ("blip", "git"):
         return answers.written_for(model, given)
     result = model(**given)
     return next(result[key] for key in ("logits", "logits_per_image", "last_hidden_state") if key in result)
@@ -154,6 +154,8 @@ def _inputs(model: Any) -> dict[str, torch.Tensor]:
         return texts if config.model_type != "clip" else {**texts, **_pictures(config.vision_config, draw)}
     if config.model_type == "vilt":
         return {**answers.asked_texts(config, draw), **_pictures(config, draw)}
+    if config.model_type == "git":
+        return {"input_ids": whole(1, config.vocab_size - 3, (2, 9)), **_pictures(config.vision_config, draw)}
     if config.model_type == "blip":
         ids = {"input_ids": whole(1, config.text_config.vocab_size - 2, (2, 9))}
         asks = hasattr(model, "text_encoder")
@@ -202,6 +204,12 @@ def _texts(model: Any, imported: Imported) -> Iterator[tuple[list[int], list[int
             written = model.generate(**given, max_new_tokens=LENGTH, do_sample=False, num_beams=1)
             opening = imported.marks.opening()
             yield written[0, 1:].tolist(), greedy(ours.target, opening, LENGTH, memory=ours.memorise(read))
+    elif imported.family == "git":
+        for number, (given, read) in enumerate(_sources(model, ours)):
+            prompt = [imported.marks.start, *range(3, 3 + number)]  # a question of some words
+            written = model.generate(**given, input_ids=torch.tensor([prompt]), **options)
+            found = greedy(ours.target, prompt, LENGTH, memory=ours.memorise(read))
+            yield written[0, len(prompt) :].tolist(), found
     elif imported.task in ("translate", "caption") and isinstance(ours, Seq2Seq):
         model.generation_config.update(eos_token_id=None, forced_eos_token_id=None)
         for given, read in _sources(model, ours):
@@ -214,7 +222,7 @@ def _sources(model: Any, ours: Any) -> Iterator[tuple[dict[str, torch.Tensor], A
     """What a model is to write about, for that library and for weft."""
     draw = torch.Generator().manual_seed(3)
     for _ in range(TEXTS):
-        if hasattr(model, "vision_model"):
+        if hasattr(model.config, "vision_config"):
             picture = _pictures(model.config.vision_config, draw)["pixel_values"][:1]
             asked = torch.randint(1, 55, (1, 6), generator=draw)
             given = {"pixel_values": picture, **({"input_ids": asked} if hasattr(model, "text_encoder") else {})}

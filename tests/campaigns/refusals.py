@@ -92,6 +92,10 @@ REFUSALS: dict[str, list[Refusal]] = {
         ("heads for retrieval", architecture("BlipForImageTextRetrieval")),
         ("pictures that are not square", {"vision_config": {**BLIP_PICTURES, "image_size": [16, 24]}}),
     ],
+    "git": [
+        ("films (`num_image_with_embedding`)", {"num_image_with_embedding": 2}),
+        ("pictures that are not square", {"vision_config": {**BLIP_PICTURES, "image_size": [16, 24]}}),
+    ],
     "clip": [
         ("`CLIPForImageClassification`", architecture("CLIPForImageClassification")),
         ("pictures that are not square", {"vision_config": {**CLIP_PICTURES, "image_size": [16, 24]}}),

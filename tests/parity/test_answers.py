@@ -8,7 +8,7 @@ import pytest
 import torch
 from helpers.foreign import TOLERANCE, built, changed, difference, library, saved
 from helpers.foreign_models import mostly_slow
-from helpers.foreign_models.answers import BLIP, BLIP_TEXT, CASES, VILT, asked_texts
+from helpers.foreign_models.answers import BLIP, BLIP_TEXT, CASES, GIT, VILT, asked_texts
 from PIL import Image
 
 import weft
@@ -223,6 +223,62 @@ def test_a_writer_exported_again_writes_the_same_there(writer, photos, tmp_path)
     for question in asking(run):
         before, after = (their_text(one, photos[2], question, max_new_tokens=5) for one in (folder, tmp_path / "again"))
         assert before == after
+
+
+@pytest.fixture(scope="module")
+def git(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A GIT with its tokenizer and the recipe of its pictures, as their library writes them."""
+    place, known = tmp_path_factory.mktemp("git") / "theirs", words()
+    keys = {**GIT, "vocab_size": len(known), "bos_token_id": known.cls_token_id, "eos_token_id": known.sep_token_id}
+    processor = library().CLIPImageProcessor(size={"shortest_edge": 24}, crop_size={"height": 24, "width": 24})
+    library().GitProcessor(processor, known).save_pretrained(saved(built("GitForCausalLM", keys), place))
+    return place
+
+
+def their_line(folder: Path, picture: Path, question: str = "", **how: Any) -> str:
+    """What their library writes behind a question about a picture, or of the picture alone."""
+    model = library().GitForCausalLM.from_pretrained(folder).eval()
+    processor = library().GitProcessor.from_pretrained(folder)
+    ids = [processor.tokenizer.cls_token_id, *processor.tokenizer(question, add_special_tokens=False)["input_ids"]]
+    pixels = processor(images=Image.open(picture), return_tensors="pt")["pixel_values"]
+    written = model.generate(pixel_values=pixels, input_ids=torch.tensor([ids]), do_sample=False, **how)[0]
+    return processor.tokenizer.decode(written[len(ids) :], skip_special_tokens=True).strip()
+
+
+@pytest.mark.parametrize("task", ["caption", "answer"])
+def test_a_line_goes_on_from_the_picture_or_from_a_question_about_it(git, photos, tmp_path, task):
+    import_run(git, tmp_path / "run", task=task)
+    run = weft.load(tmp_path / "run")
+    for picture in photos[:2]:
+        for question in QUESTIONS if task == "answer" else [""]:
+            for beam in (1, 3):
+                said = {"question": question} if question else {}
+                (one,) = run.predict([str(picture)], beam=beam, length_penalty=1.0, max_tokens=6, **said)
+                assert one["text"] == their_line(git, picture, question, max_new_tokens=6, num_beams=beam)
+    said = {"question": QUESTIONS[0]} if task == "answer" else {}
+    written = run.look(str(photos[1]), **said, **{task: "red dog"}).shown.sentences[-1]
+    assert written.words == ("red", "dog") and written.weights.shape[3:] == (3, 3)
+    if task == "answer":
+        assert "the picture" in run.look(str(photos[1]), **said, answer="red", over="question").text()
+        assert run.look(str(photos[1]), **said, answer="red", token="dog").steps is not None
+        covered = run.look(str(photos[1]), **said, answer="red", by="occlusion")
+        assert covered.shown.sentences[0].words == ("red",)
+
+
+def test_a_use_that_a_model_does_not_have_is_refused(git, tmp_path):
+    with pytest.raises(ConfigError, match="does not serve the task 'translate'") as refused:
+        import_run(git, tmp_path / "run", task="translate")
+    assert "caption, answer" in str(refused.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["caption", "answer"])
+def test_a_line_exported_again_goes_on_as_before(git, photos, tmp_path, task):
+    import_run(git, tmp_path / "run", task=task)
+    written = export_run(weft.load(tmp_path / "run")._loaded, tmp_path / "again")
+    assert written["model_type"] == "git" and written["difference"] < TOLERANCE and written["same_answers"] == 8
+    found = [their_line(one, photos[2], QUESTIONS[1], max_new_tokens=5) for one in (git, tmp_path / "again")]
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(("name", "why"), [("swift", "takes the mean"), ("joint", "one stream with a decoder")])

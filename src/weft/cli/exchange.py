@@ -26,6 +26,13 @@ def import_(
         ),
     ],
     out: Out = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TASK",
+            help="What it is to be used for, where a model serves several tasks: GIT captions and answers.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Turn a Hugging Face model, or word vectors, into a run."""
@@ -33,7 +40,7 @@ def import_(
     from weft.runs.importing import import_run
     from weft.runs.run import Run
 
-    loaded, remarks = import_run(source, out)
+    loaded, remarks = import_run(source, out, task)
     output.imported(Run(loaded).report, remarks, json)
 
 

@@ -81,8 +81,8 @@ class Imported:
         return whole.hexdigest()
 
 
-def read_folder(source: str | Path) -> Imported:
-    """The model in a folder. The network is never used."""
+def read_folder(source: str | Path, task: str | None = None) -> Imported:
+    """The model in a folder, for a `task` where it serves several. The network is never used."""
     folder = Path(source)
     _refuse_files(folder)
     data = _json(folder, "config.json")
@@ -92,7 +92,7 @@ def read_folder(source: str | Path) -> Imported:
         )
     where = store.shown(folder / "config.json")
     family, architecture, remarks = _family(data, where)
-    task = family.tasks[architecture]
+    task = _use(family, architecture, task, where)
     labels: tuple[str, ...] = ()
     if family.labelled(architecture):
         data, labels, noticed = with_labels(data, where)
@@ -145,11 +145,21 @@ def read_folder(source: str | Path) -> Imported:
     )
 
 
-def read_source(source: str | Path) -> Imported:
+def read_source(source: str | Path, task: str | None = None) -> Imported:
     """The model in a folder, or fetched from the Hub where no such folder exists and the name is like owner/name."""
     if Path(source).exists() or not hub.is_name(str(source)):
-        return read_folder(source)
-    return replace(read_folder(hub.fetch(str(source))), hub=str(source))
+        return read_folder(source, task)
+    return replace(read_folder(hub.fetch(str(source)), task), hub=str(source))
+
+
+def _use(family: Family, architecture: str, asked: str | None, where: str) -> str | None:
+    """What a model is used for: the task that is asked for, or the usual one."""
+    usual = family.tasks[architecture]
+    known = [task for task in (usual, *family.other_uses.get(architecture, ())) if task is not None]
+    if asked in (None, *known):
+        return asked or usual
+    problem = f"{architecture} does not serve the task {asked!r:.60}"
+    raise ConfigError(problem, where=where, fix=f"it serves: {', '.join(known)}" if known else "leave --task out")
 
 
 def _filled(folder: Path, family: Family, config: Model.Config) -> tuple[Model, list[str], tuple[str, ...]]:

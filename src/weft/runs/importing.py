@@ -58,13 +58,18 @@ def load_foreign(source: str | Path, *, broken: bool = False) -> Loaded:
     return loaded(ForeignFolder(imported.source, files), config, imported.model)
 
 
-def import_run(source: str | Path, out: str | Path | None = None) -> tuple[Loaded, tuple[str, ...]]:
-    """A Hugging Face folder, owner/name on the Hub or a file that a task takes as a run; and remarks for the user."""
+def import_run(
+    source: str | Path, out: str | Path | None = None, task: str | None = None
+) -> tuple[Loaded, tuple[str, ...]]:
+    """A Hugging Face folder, owner/name on the Hub or a file that a task takes as a run; and remarks for the user.
+
+    `task` is what a model is to be used for, where it serves several.
+    """
     if out is not None:
         check_place(RunFolder(out), resume=False)
     if (file := _in_a_file(Path(source))) is not None:
         return _import_file(Path(source), *file, out), ()
-    imported = read_source(source)
+    imported = read_source(source, task)
     config, files = as_run(imported)
     config["imported"]["digest"] = imported.digest()
     facts = {

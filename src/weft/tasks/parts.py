@@ -42,7 +42,11 @@ class Parts:
     def fits(self, codecs: Codecs, model: Model.Config, *, imported: bool) -> bool:
         """Whether a run has this wiring and these ends; an imported model may come without codecs."""
         ends = (_is_at(end, codecs.get(name), imported=imported) for name, end in self.ends.items())
-        return self.has_wiring(model) and all(ends)
+        return self.has_wiring(model) and self.embeds(model) and all(ends)
+
+    def embeds(self, model: Model.Config) -> bool:
+        """Whether a model reads its input by this embedder."""
+        return self.embed is None or isinstance(model.reader().embed, self.embed.Config)
 
     def has_wiring(self, model: Model.Config) -> bool:
         """Whether a model is of one of these kinds."""
@@ -53,8 +57,12 @@ class Parts:
 def parts_of(known: Sequence[Parts], codecs: Codecs, model: Model.Config, *, imported: bool = False) -> Parts:
     """The first of a task's alternatives whose wiring and ends a run has; else the one that shares most ends."""
     fitting = (parts for parts in known if parts.fits(codecs, model, imported=imported))
-    nearest = max(known, key=lambda parts: (len(parts.ends.keys() & codecs.keys()), parts.has_wiring(model)))
-    return next(fitting, nearest)
+
+    def nearness(parts: Parts) -> tuple[int, bool, bool]:
+        wired = parts.has_wiring(model)
+        return len(parts.ends.keys() & codecs.keys()), wired, wired and parts.embeds(model)
+
+    return next(fitting, max(known, key=nearness))
 
 
 def check_fit(known: Sequence[Parts], codecs: Codecs, model: Model.Config, where: str) -> None:
@@ -74,7 +82,7 @@ def check_parts(
     if not parts.has_wiring(model):
         kinds = dict.fromkeys(kind.__name__ for one in known for kind in one.wirings)
         raise ConfigError(f"a run of the task {task} has a {' or '.join(kinds)}", where=f"{where}: model")
-    if parts.embed is not None and not isinstance(model.reader().embed, parts.embed.Config):
+    if parts.embed is not None and not parts.embeds(model):
         problem = f"a run of the task {task} reads its input by a {parts.embed.__name__}"
         raise ConfigError(problem, where=f"{where}: model")
     for name, end in parts.ends.items():

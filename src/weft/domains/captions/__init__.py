@@ -32,5 +32,5 @@ caption        writes about pictures; writing searches captions or scores them
 captioners     encoder and decoder put together, new or from other runs; decoders begins one with a language model
 common_space   vectors of pictures and texts: retrieval, zero-shot classes
 answer         answers questions; answering writes or chooses answers, choosing takes labels for answers,
-               answer_inputs opens what a user asks
+               continuing goes on from the question, answer_inputs opens what a user asks
 """

@@ -14,6 +14,7 @@ from weft.domains.captions.answering import Answering, PictureQuestion
 from weft.domains.captions.cards import ANSWER
 from weft.domains.captions.choosing import AnswerChooser, answer_codec, answerer
 from weft.domains.captions.codec import UsualAnswers
+from weft.domains.captions.continuing import continues
 from weft.domains.captions.dataset import measured_questions
 from weft.domains.captions.encoded.questions import SeenQuestions, asked_pictures
 from weft.domains.captions.exchange import adopted_answers, answer_outgoing, answer_proof
@@ -77,8 +78,8 @@ def look_at_answer(run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> V
         pixels=given.frames.pictures[0].pixels,
         raw=who.raw(given.read, given.text),
         question=tuple(who.question.ids([given.text.strip()])[0].tolist()),
-        before=len(who.question.marks.before),
-        opening=who.opening,
+        before=len(who.opening if continues(run.model) else who.question.marks.before),
+        opening=tuple(who.ids(given.text).tolist()) if continues(run.model) else who.opening,
         ids=ids,
         title=given.name,
         score=score,
@@ -104,6 +105,7 @@ ENDS = {
     "answer": End.of(TextCodec, side="target"),
     "usual": End.of(UsualAnswers),
 }
+LINE = {**ENDS, "question": End.of(TextCodec, side="target")}  # an answer goes on from its question
 LABELS = {"picture": ENDS["picture"], "question": ENDS["question"], "answer": End.of(SeveralCodec)}
 
 
@@ -119,6 +121,7 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
         Parts(ENDS, (Seq2Seq,), PictureEmbed, source=Grounded),
         Parts(ENDS, (Seq2Seq,), PictureTextEmbed, source=Stream),
         Parts(LABELS, (Stream,), PictureTextEmbed),
+        Parts(LINE, (Seq2Seq,), PictureEmbed, source=Stream),
     )
     recipe = recipes.ANSWERING
     unit = "token"

@@ -24,6 +24,7 @@ from weft.domains.pictures.given import in_batches
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import ConfigError, DataError, WeftError
 from weft.files.pictures.regions import Question
+from weft.generate.beam import Hypothesis
 from weft.generate.choices import Choices
 from weft.generate.compute import prepared
 from weft.generate.decode import MAX_HYPOTHESES, Decoding, written
@@ -150,15 +151,17 @@ class Answerer(ABC):
 class AnswerWriter(Answerer):
     """Answers by a decoder."""
 
-    def __init__(self, run: Loaded):
+    def __init__(self, run: Loaded, contexts: Contexts | None = None):
         self.model = seq2seq(run)
-        question, answer = contexts_of(self.model.config, AnswerTraining())
-        assert question is not None and answer is not None
-        super().__init__(run, question)
+        if contexts is None:
+            question, answer = contexts_of(self.model.config, AnswerTraining())
+            assert question is not None and answer is not None
+            contexts = Contexts(question, answer)
+        super().__init__(run, contexts.question)
         self.texts = TextCodecs(self.question, run.codec("answer", TextCodec))
         self.marks = self.texts.answer.marks
         self.opening = tuple(self.marks.written_from)
-        self.contexts = Contexts(question, answer)
+        self.contexts = contexts
         self.longest = int(run.data.amounts.get("longest", USUAL_LONGEST))
 
     @property
@@ -200,11 +203,16 @@ class AnswerWriter(Answerer):
                 used: Any = prepared(self.model.eval(), how.precision)
                 with torch.inference_mode():
                     if how.precision not in memories:
-                        memories[how.precision] = used.memorise(given.raw())
+                        memories[how.precision] = self.memory(used, given)
                     answers = self._written(used, memories[how.precision], given, how, choices)
                 for place, best in zip(places, answers, strict=True):
                     found[number][place] = best
         return found
+
+    def memory(self, used: Any, given: QuestionBatch) -> Tokens:
+        """What the decoder reads, one row for each question."""
+        memory: Tokens = used.memorise(given.raw())
+        return memory
 
     def _written(
         self, used: Any, memory: Tokens, given: QuestionBatch, how: Answering, choices: AnswerList | None
@@ -223,11 +231,14 @@ class AnswerWriter(Answerer):
             keys=_keys(given) if how.temperature else [[]] * len(given),
             rules=None if rule is None else [rule] * len(given),
         )
-        names = {} if choices is None else choices.texts
-        decode = self.texts.answer.decode
+        return self.named(hypotheses, choices)
+
+    def named(self, hypotheses: Sequence[Sequence[Hypothesis]], choices: AnswerList | None) -> list[list[WrittenText]]:
+        """The answers as texts."""
+        names, decode = {} if choices is None else choices.texts, self.texts.answer.decode
         return [[(names.get(h.ids) or decode(h.ids).strip(), h) for h in best] for best in hypotheses]
 
-    def score(self, frames: Frames, questions: Sequence[Sequence[Question]]) -> tuple[float, int]:
+    def score(self, frames: Frames, questions: Sequence[Sequence[Question]]) -> tuple[float, int] | None:
         """The summed loss of the usual answers in nats, and the tokens; what exceeds the contexts is left out."""
         ids = self.contexts.fitting(self.texts.asked(questions), self.marks)
         if not any(ids):

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from weft.domains.captions.answering import Answerer, Answering, AnswerWriter, PictureQuestion
+from weft.domains.captions.continuing import AnswerContinuer, continues
 from weft.domains.pairs.writing import WrittenText
 from weft.domains.pictures.encoded.frames import Frames
 from weft.domains.texts.codec.text import TextCodec
@@ -80,6 +81,8 @@ class AnswerChooser(Answerer):
 
 def answerer(run: Loaded) -> Answerer:
     """What answers questions by the model of a run."""
+    if continues(run.model):
+        return AnswerContinuer(run)
     return AnswerWriter(run) if isinstance(run.model, Seq2Seq) else AnswerChooser(run)
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from weft.core import Attention
 from weft.domains.captions.answering import Answering, AnswerWriter
+from weft.domains.captions.continuing import AnswerContinuer, continues
 from weft.domains.captions.writing import Captioning, PictureWriter
 from weft.domains.pairs.exchange import searched, their_search
 from weft.domains.pairs.writing import EXTRA_TOKENS
@@ -85,7 +86,12 @@ def answer_outgoing(run: Loaded, how: type[Decoding]) -> Outgoing:
     if not isinstance(answers, SeveralCodec):
         question = text_codec(run, "question")
         found = caption_outgoing(run, "answer", how)
-        return found if question is None else replace(found, tokenizer_json=_marked(question))
+        if question is None:
+            return found
+        if continues(run.model):  # the answer goes on from the question
+            opening = AnswerContinuer(run).opening
+            return replace(found, tokenizer_json=marked_tokenizer(question.tokenizer, opening, ()))
+        return replace(found, tokenizer_json=_marked(question))
     found = with_text(Outgoing(plain_model(run), labels=answers.names), run, text_codec(run, "question"))
     return with_pictures(found, run)
 
@@ -102,7 +108,8 @@ def answer_proof(task: AnyTask, run: Loaded) -> Proof | None:
     if not isinstance(run.model, Seq2Seq):
         return Proof("picture answer", sent, [one["text"] for one in predicted(task, run, given)])
     how = searched(run, Answering)
-    most = how.max_tokens or AnswerWriter(run).limit
+    who = AnswerContinuer(run) if continues(run.model) else AnswerWriter(run)
+    most = how.max_tokens or who.limit
     answers = [one["text"] for one in predicted(task, run, given, temperature=0.0, max_tokens=most)]
     return Proof("picture answer text", sent, answers, their_search(how), limits=[most] * len(sent))
 

@@ -4,10 +4,10 @@ gpt2, gpt_neo, gptj, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma, mixtures 
 bert, distilbert, electra, albert, mpnet, modernbert, deberta                        text encoders
 marian, bart, mbart, t5                                                              encoder–decoders
 vit, deit, vit_mae, dinov2, resnet, convnext, swin                                   pictures
-vision_encoder_decoder, clip, vilt, blip                                             pictures and texts
+vision_encoder_decoder, clip, vilt, blip, git                                        pictures and texts
 
 parts, rope, headless                   parts of many families; rotary turns; what a model without a head is for
-bert_decoder                            words in BERT's layers that read a memory: of BLIP
+bert_decoder                            words in BERT's layers that read a memory: of BLIP and GIT
 encoder, sizes                          what BERT and its kin share: heads and their rules; sizes
 rotary_decoder, gemma_kin               what Llama and its kin share; what Gemma 1, 2 and 3 share
 pairs                                   what Marian, BART, mBART and M2M100 share
@@ -26,6 +26,7 @@ from weft.interop.families.dinov2 import Dinov2
 from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.electra import Electra
 from weft.interop.families.gemma import Gemma, Gemma2, Gemma3
+from weft.interop.families.git import Git
 from weft.interop.families.gpt2 import Gpt2
 from weft.interop.families.gpt_neo import GptNeo
 from weft.interop.families.gpt_neox import GptNeox
@@ -95,6 +96,7 @@ _ALL = (
     VisionEncoderDecoder(),
     Vilt(),
     Blip(),
+    Git(),
     Clip(),
     ClipVision(),
     ClipText(),

@@ -167,6 +167,11 @@ def pictures_alone(config: Seq2Seq.Config) -> Stream.Config:
 
 def refuse_labels(request: Request) -> None:
     """Refuse to go on from a model whose answers are labels: weft trains decoders that write answers."""
+    if request.origin is not None and request.origin.config.get("task") == "answer":
+        model = request.origin.model
+        if isinstance(model, Seq2Seq) and not answers_already(model):
+            problem = "the question is the beginning of what this model writes, which weft does not train"
+            raise ConfigError(problem, where="--from", fix="start from another run of the task answer, or from nothing")
     if request.origin is not None and isinstance(request.origin.codecs.get("answer"), NamedCodec):
         problem = "the answers of this model are labels of its own, and weft trains decoders that write answers"
         raise ConfigError(

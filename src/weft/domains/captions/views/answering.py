@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from weft.core.recording import Reading, record
+from weft.domains.captions.continuing import continues
 from weft.domains.captions.views.occlusion import covered_sentence, target_score
 from weft.domains.captions.views.reading import patch_grid
 from weft.domains.captions.views.words import By, LookAtWords, PictureSentence, PictureWords
@@ -113,6 +114,11 @@ def _step_view(model: Answering, tokenizer: Tokenizer, what: AnsweredPicture, ho
         names = [*question, *seen] if _text_first(model) else [*seen, *question]
         readers = Readers(stream_readings(model, what.raw), names, names, "question and picture")
         return StepView(readers.steps(how.token or 1, how.chosen), PurePath(what.title).name, _said(tokenizer, what))
+    if continues(model):
+        readings = readings_of(model, what.raw.picture, [*what.opening, *what.ids])
+        target = [*piece_labels(tokenizer, what.opening[1:]), *target[len(what.opening) - 1 :]]
+        readers = seq2seq_readers(model, readings, seen, target, how.side)
+        return StepView(readers.steps(how.token or 1, how.chosen), PurePath(what.title).name, _said(tokenizer, what))
     readings = readings_of(model, what.raw, [*what.opening, *what.ids])
     if isinstance(model.source, Grounded):
         sides = {
@@ -154,7 +160,9 @@ def answer_words(model: Answering, tokenizer: Tokenizer, what: AnsweredPicture, 
         if isinstance(model, Stream):
             score = _label_score(model, what)
         else:
-            score = target_score(model, (*what.opening, *what.ids), len(what.opening), _asked(what))
+            score = target_score(
+                model, (*what.opening, *what.ids), len(what.opening), _asked(what, in_line=continues(model))
+            )
         scores = covered_scores(what.raw.pixels, score)
         answer = covered_sentence(tokenizer, what.ids, scores, name="answer")
         return PictureWords(what.pixels, (answer,), what.title, what.score, "occlusion", what.chance)
@@ -217,14 +225,21 @@ def words_read(
         words = slice(words.start + own.start, words.start + own.stop)
         front = np.repeat(weights[:, :, :1], len(ids), 2)
         return WordsRead(weights[:, :, words, grid], front[..., grid], front[..., words])
-    read = readings_of(model, raw, [*opening, *ids][:-1] if ids else list(opening))
+    target = [*opening, *ids][:-1] if ids else list(opening)
+    if continues(model):
+        weights = weights_of(readings_of(model, raw.picture, target)["target"])
+        first, length = embed_of(model.config).class_tokens, weights.shape[3] - len(target)
+        asked = slice(length + own.start, length + own.stop)
+        answer = weights[:, :, length + len(opening) - 1 :][:, :, : len(ids)]
+        return WordsRead(weights[:, :, asked, first:length], answer[..., first:length], answer[..., asked])
+    read = readings_of(model, raw, target)
     if isinstance(model.source, Grounded):
         seen = weights_of(read["seen"])[..., embed_of(model.config).class_tokens :]
         if not read["across"]:  # the decoder takes the mean of all tokens of the question
             mean = seen.mean(2, keepdims=True)
             return WordsRead(seen[:, :, own], np.repeat(mean, len(ids), 2), None)
-        asked = weights_of(read["across"])[:, :, len(opening) - 1 :][:, :, : len(ids)]
-        return WordsRead(seen[:, :, own], asked @ seen.mean((0, 1)), asked[..., own])
+        across = weights_of(read["across"])[:, :, len(opening) - 1 :][:, :, : len(ids)]
+        return WordsRead(seen[:, :, own], across @ seen.mean((0, 1)), across[..., own])
     embed = model.source.embed
     assert isinstance(embed, PictureTextEmbed)
     grid, words = embed.places(raw)
@@ -244,9 +259,11 @@ def _label_score(model: Stream, what: AnsweredPicture) -> Score:
     return score
 
 
-def _asked(what: AnsweredPicture) -> Any:
-    """A function from pictures to the same question about each."""
+def _asked(what: AnsweredPicture, *, in_line: bool = False) -> Any:
+    """A function from pictures to the same question about each; to themselves where the question is in the line."""
     text = what.raw.text
+    if in_line:
+        return lambda picture: picture
 
     def raw(picture: Picture) -> PictureText:
         return PictureText(picture, replace(text, ids=text.ids.expand(len(picture), -1)))
