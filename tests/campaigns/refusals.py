@@ -42,6 +42,10 @@ REFUSALS: dict[str, list[Refusal]] = {
     "smollm3": [(CLASSES, architecture("SmolLM3ForSequenceClassification")), LAYERS],
     "mixtral": [("turns of a share of a head", rope("default", partial_rotary_factor=0.5))],
     "qwen3_moe": [("two numbers of experts", {"num_experts": 5, "num_local_experts": 6})],
+    "gpt_oss": [
+        ("weights in mxfp4", {"quantization_config": {"quant_method": "mxfp4"}}),
+        ("another `swiglu_alpha`", {"swiglu_alpha": 1.0}),
+    ],
     "phi3": [("biases", {"attention_bias": True}), ("stretches other than longrope", rope("linear", factor=2.0))],
     "gemma": [BIDIRECTIONAL, NOT_LINEAR],
     "gemma2": [BIDIRECTIONAL, NOT_LINEAR],

@@ -145,6 +145,38 @@ def test_normalised_queries_and_keys_are_blind_to_their_length(norm):
     assert close(weights(attention, tokens), causal(attention.q_norm(q) @ attention.k_norm(k).mT / 2))
 
 
+def test_queries_and_keys_may_be_normalised_over_all_heads_of_a_token():
+    config = Attention.Config(heads=4, kv_heads=2, qk_norm=RmsNorm.Config(), qk_norm_over="heads")
+    attention, tokens = built(config), stream()
+    q, k, _ = attention.qkv(tokens.x).split(attention.sizes, -1)
+    q, k = attention.q_norm(q), attention.k_norm(k)
+    heads = [rearrange(t, "b n (h d) -> b h n d", d=2) for t in (q, k)]
+    assert close(weights(attention, tokens), causal(heads[0] @ heads[1].repeat_interleave(2, 1).mT / 2**0.5))
+    assert (attention.q_norm.dim, attention.k_norm.dim) == (8, 4)
+
+
+@pytest.mark.parametrize("score", [Dot.Config(), Capped.Config(cap=1.0)], ids=["dot", "capped"])
+def test_a_sink_takes_its_part_of_the_softmax_and_gives_no_value(score):
+    attention, tokens = built(Attention.Config(heads=2, score=score, sinks=True)), stream()
+    q, k, v = projected(attention, tokens.x)
+    closed = ~torch.ones(LENGTH, LENGTH, dtype=torch.bool).tril()
+    each = attention.score(q, k).masked_fill(closed, -torch.inf).exp()
+    expected = each / (each.sum(-1, keepdim=True) + attention.sinks.exp()[:, None, None])
+    assert close(weights(attention, tokens), expected)
+    assert close(read(attention, tokens), attention.out(rearrange(expected @ v, "b h n d -> b n (h d)")))
+    read(attention, tokens).square().sum().backward()
+    assert (attention.sinks.grad != 0).all()
+
+
+@pytest.mark.parametrize("fields", [{"sinks": True}, {"qk_norm_over": "heads"}], ids=str)
+def test_training_in_float32_reads_as_the_definition_does(fields: dict):
+    config = Attention.Config(heads=2, qk_norm=LayerNorm.Config(learned=False), **fields)
+    attention = randomised(config.build(dim=32))
+    tokens = Tokens.line(numbers(2, 64, 32, dtype=torch.float32))
+    exact = Tokens.line(tokens.x.double())
+    assert close(read(attention, tokens).double(), read(attention.double(), exact), 1e-5)
+
+
 @pytest.mark.parametrize("value_dim", [1, 3, 16])
 def test_values_may_be_of_any_width(value_dim: int):
     attention, tokens = built(Attention.Config(heads=2, kv_heads=1, value_dim=value_dim)), stream()

@@ -387,6 +387,7 @@ BLOCKS = {
     "capped": Block.Config(mix=Attention.Config(heads=2, score=Capped.Config(cap=2.0)), wiring=SandwichNorm.Config()),
     "side by side": Block.Config(mix=Attention.Config(heads=2), transform=Mlp.Config(), wiring=Parallel.Config()),
     "one norm": Block.Config(mix=Attention.Config(heads=2), transform=Mlp.Config(), wiring=ParallelOneNorm.Config()),
+    "sinks": Block.Config(mix=Attention.Config(heads=2, sinks=True)),
     "slopes": Block.Config(mix=Attention.Config(heads=2, bias=Alibi.Config())),
     "window": Block.Config(mix=Attention.Config(heads=2, rules=(Window(radius=2),))),
 }

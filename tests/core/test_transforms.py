@@ -5,11 +5,11 @@ import torch
 from helpers.tiny import close, numbers, randomised
 from torch.nn import functional as F
 
-from weft.core import Block, Gated, Layer, Mlp, Out, Plain, ReluInit, SineInit, Trunk
+from weft.core import Block, BoundedGated, Gated, Layer, Mlp, Out, Plain, ReluInit, SineInit, Trunk
 from weft.core.transforms import ACTIVATIONS, dropout, relu_squared
 from weft.tokens import Tokens
 
-KINDS = {"mlp": Mlp, "gated": Gated}
+KINDS = {"mlp": Mlp, "gated": Gated, "bounded": BoundedGated}
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -26,6 +26,16 @@ def test_a_gated_transform_multiplies_gate_and_value():
     layer = randomised(Gated.Config(hidden=5).build(dim=4)).double()
     x, (gate, value) = numbers(2, 3, 4), layer.up.weight.chunk(2)
     assert close(layer(x), (F.silu(x @ gate.T) * (x @ value.T)) @ layer.down.weight.T)
+
+
+def test_a_bounded_gate_keeps_gate_and_value_within_its_limit():
+    layer = randomised(BoundedGated.Config(hidden=5, limit=0.1).build(dim=4)).double()
+    x = numbers(2, 3, 4)
+    gate, value = layer.up(x).chunk(2, -1)
+    assert (gate > 0.1).any() and (value < -0.1).any() and (value > 0.1).any() and (gate < -0.1).any()
+    gate, value = gate.clip(max=0.1), value.clip(-0.1, 0.1)
+    assert close(layer(x), layer.down(gate / (1 + torch.exp(-1.702 * gate)) * (value + 1)))
+    assert torch.autograd.gradcheck(layer, (x.requires_grad_(),))
 
 
 def test_hidden_widths_follow_the_ratio_unless_given():

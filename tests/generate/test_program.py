@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from weft.core import (
     Additive,
     Block,
+    BoundedGated,
     Capped,
     LowRank,
     Mixture,
@@ -69,7 +70,8 @@ def variants() -> dict[str, Stream]:
     adapted = gpt.replace(trunk=gpt.trunk.replace(adapters=LowRank.Config(rank=2)))
     places = Sum.Config(codes=(Learned.Config(size=40), Sinusoidal.Config()))
     mixtures = (
-        block.replace(transform=Mixture.Config(experts=5, offsets=True)),
+        block.replace(transform=Mixture.Config(experts=5, offsets=True), mix=block.mix.replace(sinks=True)),
+        block.replace(transform=BoundedGated.Config(limit=0.5), mix=near.replace(sinks=True)),
         block.replace(transform=Mixture.Config(expert=Mlp.Config(), experts=3, chosen=1, shares="all")),
     )
     configs = {

@@ -8,6 +8,7 @@ from torch import Tensor
 from weft.batches.windows import windows
 from weft.config import from_json
 from weft.core import (
+    BoundedGated,
     Cache,
     Capped,
     LayerNorm,
@@ -64,6 +65,7 @@ def other_wirings(config: Stream.Config) -> Stream.Config:
         first.replace(wiring=Parallel.Config()),
         first.replace(wiring=ParallelOneNorm.Config()),
         first.replace(mix=over_heads, wiring=ResultNorm.Config()),
+        first.replace(transform=BoundedGated.Config(limit=0.5)),
     )
     return config.replace(trunk=Trunk.Config(blocks=blocks, norm=OnePlusRmsNorm.Config()))
 

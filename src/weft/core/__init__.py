@@ -64,16 +64,16 @@ from weft.core.scope import Pass, Scope
 from weft.core.scores import Additive, Capped, Dot, Score
 from weft.core.shares import MeanShares, Shares, SymmetricShares
 from weft.core.shifts import NeighbourShift, TokenShift
-from weft.core.transforms import Gated, Layer, Mlp, Pointwise, Transform
+from weft.core.transforms import BoundedGated, Gated, Layer, Mlp, Pointwise, Transform
 from weft.core.trunk import Trunk
 
 __all__ = [
-    "Abreast", "Additive", "Attention", "Average", "Block", "Cache", "Capped", "ContextGate", "DeepOutput", "Dense",
-    "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState", "Gated", "Gpt2Init", "Head", "Init",
-    "Last", "LastToken", "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanShares", "MeanToken",
-    "MemoryVector", "Mixer", "Mixture", "Mlp", "NeighbourShift", "Norm", "OnePlusRmsNorm", "Out", "Parallel",
-    "ParallelOneNorm", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled", "PostNorm", "PreNorm",
-    "Reading", "Recorder", "Recurrent", "ReluInit", "ResultNorm", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm",
-    "Scope", "Score", "Shares", "SilentInit", "SineInit", "Slots", "Stride", "Summary", "SymmetricShares", "Tile",
-    "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
+    "Abreast", "Additive", "Attention", "Average", "Block", "BoundedGated", "Cache", "Capped", "ContextGate",
+    "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState", "Gated",
+    "Gpt2Init", "Head", "Init", "Last", "LastToken", "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm",
+    "MeanShares", "MeanToken", "MemoryVector", "Mixer", "Mixture", "Mlp", "NeighbourShift", "Norm", "OnePlusRmsNorm",
+    "Out", "Parallel", "ParallelOneNorm", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
+    "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "ResultNorm", "RmsNorm", "Rnn", "Rule",
+    "Same", "SandwichNorm", "Scope", "Score", "Shares", "SilentInit", "SineInit", "Slots", "Stride", "Summary",
+    "SymmetricShares", "Tile", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
 ]  # fmt: skip

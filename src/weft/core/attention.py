@@ -32,7 +32,9 @@ class Attention(Mixer):
         """`head_dim` defaults to the width over `heads`, `value_dim` to `head_dim`, `kv_heads` to `heads`.
 
         `offsets` are added after each map; `out_offsets` says it for W_O alone, where that is otherwise. `qk_norm`
-        normalises queries and keys, the numbers of one head together or those of all heads (`qk_norm_over`).
+        normalises queries and keys, the numbers of one head together or those of all heads (`qk_norm_over`). With
+        `sinks` each head has a learned score that takes part in the softmax and gives no value: weights may then sum
+        to less than one (gpt-oss, 2025). No fused kernel computes it: weights are written out.
         """
 
         heads: int
@@ -47,6 +49,7 @@ class Attention(Mixer):
         rules: tuple[Rule, ...] = ()
         offsets: bool = True
         out_offsets: bool | None = None
+        sinks: bool = False
 
         def check(self) -> None:
             at_least(self, 1, "heads", "kv_heads", "head_dim", "value_dim")
@@ -94,6 +97,7 @@ class Attention(Mixer):
         normed = self.sizes if config.qk_norm_over == "heads" else (self.head_dim, self.head_dim)
         self.q_norm = config.qk_norm.build(dim=normed[0]) if config.qk_norm else None
         self.k_norm = config.qk_norm.build(dim=normed[1]) if config.qk_norm else None
+        self.sinks = nn.Parameter(torch.zeros(self.heads)) if config.sinks else None
         self.turn = config.turn.build(head_dim=self.head_dim) if config.turn else None
         self.bias = config.bias.build(heads=self.heads) if config.bias else None
 
@@ -176,9 +180,10 @@ class Attention(Mixer):
     def sum_values(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> tuple[Tensor, Tensor | None]:
         """The weighted sum of the values, (B H Q e), and the weights where they had to be written out."""
         bias = self.bias_of(scope)
-        if self.score.factor is not None:
+        if self.score.factor is not None and self.sinks is None:
             return kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=bias), None
-        weights = kernels.weigh(q, k, scope, rules=self.rules, score=self.score_of(scope), bias=bias)
+        score = self.score_of(scope)
+        weights = kernels.weigh(q, k, scope, rules=self.rules, score=score, bias=bias, sinks=self.sinks)
         return kernels.weighted(weights, v, scope), weights
 
     def bias_of(self, scope: Scope) -> kernels.BiasOf | None:

@@ -100,17 +100,29 @@ def weigh(
     rules: tuple[Rule, ...] = (),
     score: ScoreOf,
     bias: BiasOf | None = None,
+    sinks: Float[Tensor, "H"] | None = None,
 ) -> Float[Tensor, "B H Q K"]:
-    """The attention weights themselves; rows with nothing to read are zero."""
+    """The attention weights themselves; rows with nothing to read are zero.
+
+    `sinks` are a score for each head that takes its part of the softmax without a value.
+    """
     scores = score(q, _repeat(k, q.shape[1]))
     if bias is not None:
         scores = scores + bias(scope).to(scores.dtype)
     if scope.shape(rules) is Shape.ALL:
-        return scores.softmax(-1)
+        return _softmax(scores, sinks)
     mask = scope.mask(rules)
     # the smallest finite number keeps an empty row free of NaN, forward and backward; it is then set to zero
     scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    return scores.softmax(-1).masked_fill(~mask, 0.0)
+    return _softmax(scores, sinks).masked_fill(~mask, 0.0)
+
+
+def _softmax(scores: Float[Tensor, "B H Q K"], sinks: Float[Tensor, "H"] | None) -> Float[Tensor, "B H Q K"]:
+    """The softmax over the keys and, where there is one, the head's sink."""
+    if sinks is None:
+        return scores.softmax(-1)
+    column = sinks.to(scores.dtype)[None, :, None, None].expand(*scores.shape[:3], 1)
+    return torch.cat([scores, column], -1).softmax(-1)[..., :-1]
 
 
 def written_out(

@@ -31,6 +31,7 @@ def _heads(attention: "Attention", scope: Scope) -> native_training.Heads | None
     if (
         shape not in (Shape.ALL, Shape.CAUSAL)
         or attention.score.factor is None
+        or attention.sinks is not None
         or not norms_plain
         or attention.bias_of(scope) is not None
         or attention.rows_apart

@@ -44,13 +44,14 @@ class Reading:
             return self.known
         attention = self.attention
         score = attention.score_of(self.scope)
-        return kernels.weigh(self.q, self.k, self.scope, rules=attention.rules, score=score, bias=self.bias)
+        rules, sinks = attention.rules, attention.sinks
+        return kernels.weigh(self.q, self.k, self.scope, rules=rules, score=score, bias=self.bias, sinks=sinks)
 
     def edge_weights(self) -> "tuple[EdgeList, Float[Tensor, 'E H']] | None":
         """The edges that were read along, and their weights; None where tokens read otherwise than along a list."""
         attention, scope, bias = self.attention, self.scope, self.bias
         edges, factor = scope.edges(attention.rules), attention.score.factor
-        if edges is None or factor is None:
+        if edges is None or factor is None or attention.sinks is not None:
             return None
         added = None if bias is None else bias(scope.along(attention.rules))[:, :, 0, 0]
         q, k = (rearrange(t, "b h n d -> (b n) h d") for t in (self.q, self.k))

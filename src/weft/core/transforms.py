@@ -192,6 +192,38 @@ class Gated(Transform):
         return self.down(self.act(gate) * value)
 
 
+class BoundedGated(Transform):
+    """W_2 ((1 + v) * act(g)), where g = min(W_g x, limit) and v = W_1 x is kept within +-limit (gpt-oss, 2025)."""
+
+    class Config(Transform.Config):
+        """`hidden` defaults to two thirds of `ratio` times the width, rounded up to a multiple of 8."""
+
+        activation: Activation = "quick"
+        ratio: float = 4.0
+        hidden: int | None = None
+        offsets: bool = True
+        limit: float = 7.0
+
+        def check(self) -> None:
+            at_least(self, 1, "hidden")
+            at_least(self, 0, "ratio")
+            if self.limit <= 0:
+                raise ConfigError(f"must be above 0, found {self.limit}", where="BoundedGated.limit")
+
+    def __init__(self, config: Config, *, dim: int):
+        super().__init__()
+        hidden = config.hidden or 8 * -(-round(config.ratio * dim * 2 / 3) // 8)
+        check_hidden(config, hidden, f"2/3 x ratio {config.ratio:g} x {dim}")
+        self.up = nn.Linear(dim, 2 * hidden, bias=config.offsets)  # gate and value in one product
+        self.down = Out(hidden, dim, bias=config.offsets)
+        self.act, self.limit = ACTIVATIONS[config.activation], config.limit
+
+    def forward(self, x: Float[Tensor, "B N D"]) -> Float[Tensor, "B N D"]:
+        gate, value = self.up(x).chunk(2, -1)
+        value = value.clamp(-self.limit, self.limit)
+        return self.down(self.act(gate.clamp(max=self.limit)) * (1 + value))
+
+
 def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
     """Zero a share of the numbers while training."""
     return F.dropout(x, rate, training) if training and rate else x

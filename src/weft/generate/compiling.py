@@ -15,7 +15,7 @@ from weft.core.memories import Across, Prefix
 from weft.core.mixture import Mixture
 from weft.core.norms import LayerScale
 from weft.core.shifts import TokenShift
-from weft.core.transforms import Gated, Layer, Mlp, Pointwise
+from weft.core.transforms import BoundedGated, Gated, Layer, Mlp, Pointwise
 from weft.generate.compiling_mixers import Setting, mixed, read_memory
 from weft.generate.program import NOWHERE, Kept, Program, Unknown, activation_number, exactly
 from weft.modalities.counting import Counted
@@ -177,15 +177,16 @@ def _shifted(p: Program, shift: nn.Module | None, x: Register, slots: str, name:
 
 
 def _transform(p: Program, transform: nn.Module, x: Register) -> Register:
-    exactly(transform, Mlp, Gated, Layer, Pointwise, Mixture)
+    exactly(transform, Mlp, Gated, BoundedGated, Layer, Pointwise, Mixture)
     if isinstance(transform, Mixture):
         return _mixture(p, transform, x)
     if isinstance(transform, Mlp):
         return p.linear(transform.down, p.activate(transform.act, p.linear(transform.up, x)))
-    if isinstance(transform, Gated):
+    if isinstance(transform, Gated | BoundedGated):
         up = p.linear(transform.up, x)
         size, target = (activation_number(transform.act),), p.register(up.width // 2)
-        return p.linear(transform.down, p.emit(Kind.GATE, up, target, size=size))
+        number = (transform.limit, 1.0) if isinstance(transform, BoundedGated) else ()
+        return p.linear(transform.down, p.emit(Kind.GATE, up, target, size=size, number=number))
     if isinstance(transform, Layer):
         inner = p.linear(transform.linear, x)
         if transform.omega != 1:

@@ -117,6 +117,7 @@ def _attention(p: Program, attention: Attention, x: Register, setting: Setting) 
         turned = heads if attention.cross else heads + groups
         p.emit(Kind.TURN, p.angles(attention.turn), projected, size=(0, turned, width))
     out, (number, v) = p.register(heads * value_width), _score(p, attention.score)
+    behind = (v, p.address(attention.sinks))
     bias = attention.bias if attention.bias is not None or attention.cross else setting.bias
     sizes = (heads, groups, width, value_width, _window(attention))
     if attention.cross:
@@ -124,14 +125,14 @@ def _attention(p: Program, attention: Attention, x: Register, setting: Setting) 
             raise Unknown("rules or a bias on a memory")
         p.made_once(attention.kv, attention.k_norm)
         slot = tuple(p.slot(Kept(setting.slots, "memory", part=part, of="memory")) for part in (0, 1))
-        p.emit(Kind.READ, projected, out, size=sizes, number=number, data=(0, 0, 0, v), slot=slot)
+        p.emit(Kind.READ, projected, out, size=sizes, number=number, data=(0, 0, 0, *behind), slot=slot)
     else:
         if setting.prefixed and (attention.rules or bias is not None):
             raise Unknown("rules or a bias on a line behind a memory")
         lines = (("k", width), ("v", value_width))
         slot = tuple(p.slot(Kept(setting.slots, name, (groups, 0, size), of="line")) for name, size in lines)
         farthest, *data = _bias(p, bias)
-        p.emit(Kind.ATTEND, projected, out, size=(*sizes, farthest), number=number, data=(*data, v), slot=slot)
+        p.emit(Kind.ATTEND, projected, out, size=(*sizes, farthest), number=number, data=(*data, *behind), slot=slot)
     return p.linear(attention.out, out)
 
 

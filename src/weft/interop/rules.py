@@ -27,19 +27,22 @@ class Piece:
     """One tensor of theirs: views of ours that, one after the other along the first axis, hold its numbers.
 
     It may begin with `front` rows that ours has no room for: they are added to `onto`, or must be zero where that is
-    None, and are written as zeros. `batched`: their tensor has one more axis in front, of size 1.
+    None, and are written as zeros. `batched`: their tensor has one more axis in front, of size 1. `flat`: it has one
+    axis for the last two of ours.
     """
 
     views: tuple[Tensor, ...]
     front: int = 0
     onto: Tensor | None = None
     batched: bool = False
+    flat: bool = False
 
     @property
     def shape(self) -> list[int]:
         """The shape that their tensor has."""
         first = self.views[0]
         rows = [self.front + sum(len(view) for view in self.views), *first.shape[1:]] if first.ndim else []
+        rows = [*rows[:-2], rows[-2] * rows[-1]] if self.flat else rows
         return [1, *rows] if self.batched else rows
 
     def whole(self) -> Tensor:
@@ -47,6 +50,7 @@ class Piece:
         first = self.views[0]
         front = (first.new_zeros(self.front, *first.shape[1:]),) if self.front else ()
         rows = first if len(self.views) == 1 and not front else torch.cat([*front, *self.views])
+        rows = rows.flatten(-2) if self.flat else rows
         return rows[None] if self.batched else rows
 
 
@@ -184,6 +188,21 @@ class Stacked(WeightRule):
 
     def uses(self) -> tuple[str, ...]:
         return self.ours
+
+
+@dataclass(frozen=True)
+class StackedExperts(Stacked):
+    """One of theirs holds a tensor of every expert, inputs first; with `pairs`, gates and values alternate in it.
+
+    Ours has one tensor for each expert, outputs first, all gates ahead of all values.
+    """
+
+    pairs: bool = False
+
+    def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
+        apart = [ours[name].unflatten(0, (2, -1)) if self.pairs else ours[name] for name in self.ours]
+        views = tuple(one.permute(*reversed(range(one.ndim)))[None] for one in apart)
+        return {self.theirs: Piece(views, flat=self.pairs)}
 
 
 @dataclass(frozen=True)

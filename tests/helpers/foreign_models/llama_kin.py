@@ -1,4 +1,4 @@
-"""Mistral, OLMo 2, Mixtral, Qwen, Phi-3, SmolLM3, and Llama with stretched turns."""
+"""Mistral, OLMo 2, Mixtral, gpt-oss, Qwen, Phi-3, SmolLM3, and Llama with stretched turns."""
 
 from helpers.foreign_models.decoders import LLAMA
 
@@ -21,6 +21,9 @@ def stretched(kind: str, **more: object) -> dict:
 
 LLAMA3 = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 24}
 YARN = {"original_max_position_embeddings": 12, "beta_fast": 4.0}
+GPT_OSS = {**MIXTRAL, "head_dim": 12, "sliding_window": 7, "swiglu_limit": 0.5, "num_experts_per_tok": 2,
+           "rope_parameters": {**YARN, "rope_type": "yarn", "rope_theta": 100.0, "factor": 4.0, "truncate": False},
+           }  # fmt: skip
 CASES: dict[str, tuple[str, dict]] = {
     "llama, llama3 turns": ("LlamaForCausalLM", stretched("llama3", **LLAMA3)),
     "llama, linear turns": ("LlamaForCausalLM", stretched("linear")),
@@ -75,6 +78,23 @@ CASES: dict[str, tuple[str, dict]] = {
         {**QWEN3_MOE, "use_sliding_window": True, "sliding_window": 7, "attention_bias": True, "head_dim": 8},
     ),
     "qwen3_moe, no head": ("Qwen3MoeModel", QWEN3_MOE),
+    "gpt_oss": ("GptOssForCausalLM", GPT_OSS),
+    "gpt_oss, no biases": (
+        "GptOssForCausalLM",
+        {
+            **GPT_OSS,
+            "attention_bias": False,
+            "layer_types": ["full_attention", "sliding_attention"],
+            "swiglu_limit": 7.0,
+            "tie_word_embeddings": True,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 500.0},
+        },
+    ),
+    "gpt_oss, no window": (
+        "GptOssForCausalLM",
+        {**GPT_OSS, "layer_types": ["full_attention"] * 2, "num_experts_per_tok": 1, "rms_norm_eps": 1e-3},
+    ),
+    "gpt_oss, no head": ("GptOssModel", GPT_OSS),
     "smollm3": ("SmolLM3ForCausalLM", NOT_TURNED),
     "smollm3, windows": (
         "SmolLM3ForCausalLM",

@@ -34,7 +34,7 @@ from weft.interop.families.gptj import GptJ, Phi
 from weft.interop.families.llama import Llama, Mistral, Olmo2
 from weft.interop.families.marian import Marian
 from weft.interop.families.mbart import M2m100, Mbart
-from weft.interop.families.mixtures import Mixtral, Qwen3Moe
+from weft.interop.families.mixtures import GptOss, Mixtral, Qwen3Moe
 from weft.interop.families.modernbert import ModernBert
 from weft.interop.families.mpnet import Mpnet
 from weft.interop.families.opt import Opt
@@ -61,6 +61,7 @@ _ALL = (
     SmolLm3(),
     Mixtral(),
     Qwen3Moe(),
+    GptOss(),
     Phi3(),
     Gemma(),
     Gemma2(),

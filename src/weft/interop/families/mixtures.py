@@ -1,13 +1,19 @@
-"""Decoders of Llama's kind with mixtures of experts: Mixtral (Jiang et al., 2024), Qwen3-MoE (Yang et al., 2025)."""
+"""Decoders of Llama's kind with mixtures of experts: Mixtral (2024), Qwen3-MoE and gpt-oss (2025).
+
+gpt-oss has sinks in its attention and keeps the weights of all experts in one tensor. Its published files are in
+mxfp4, a format that weft does not read; copies in bf16 are read.
+"""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from weft.core import Attention, Block, Gated, Mixture, RmsNorm, Transform
+from weft.core import Attention, Block, BoundedGated, Gated, Mixture, RmsNorm, Transform
+from weft.errors import ConfigError
 from weft.interop.families.llama import window_for_all
-from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, one_window
+from weft.interop.families.parts import linear
+from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, layer_types, one_window, type_keys
 from weft.interop.family import THEIR_ACTIVATION, only
-from weft.interop.rules import JoinedRows, SameTensor, WeightRule
+from weft.interop.rules import JoinedRows, SameTensor, StackedExperts, WeightRule
 from weft.interop.their_config import TheirConfig, names
 from weft.models.outline import outline
 from weft.models.stream import Stream
@@ -21,7 +27,7 @@ class MixtureDecoder(RotaryDecoder):
     inside: ClassVar[str]  # what the names of a mixture's weights begin with, in a layer
     maps: ClassVar[tuple[str, str, str]]  # the names of an expert's gate, value and last map
 
-    def mixture(self, given: TheirConfig, expert: Gated.Config, count: int, chosen: int) -> Mixture.Config:
+    def mixture(self, given: TheirConfig, expert: Transform.Config, count: int, chosen: int) -> Mixture.Config:
         """The mixture of a layer; files call the number of experts by two names."""
         known = next((key for key in ("num_local_experts", "num_experts") if given.has(key)), "num_local_experts")
         for key in ("num_local_experts", "num_experts"):
@@ -132,6 +138,70 @@ class Qwen3Moe(MixtureDecoder):
         window = one_window(found)
         offsets = only(block.mix, Attention.Config, "mix").offsets
         return {"attention_bias": offsets, "use_sliding_window": window is not None, "sliding_window": window}
+
+
+class GptOss(MixtureDecoder):
+    """GptOssForCausalLM and GptOssModel, in plain numbers."""
+
+    name = "gpt_oss"
+    tasks = {"GptOssForCausalLM": "language-model", "GptOssModel": None}
+    harmless = HARMLESS | names("hidden_act initial_context_length experts_per_token")
+    defaults = {
+        "vocab_size": 201088,
+        "hidden_size": 2880,
+        "intermediate_size": 2880,
+        "num_hidden_layers": 36,
+        "num_attention_heads": 64,
+        "num_key_value_heads": 8,
+        "head_dim": 64,
+        "max_position_embeddings": 131072,
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 150000.0,
+    }
+
+    def attention(self, given: TheirConfig, mix: Attention.Config, norm: RmsNorm.Config) -> Attention.Config:
+        if not (given.has("rope_parameters") or given.has("rope_scaling")):
+            raise ConfigError("rope_parameters is missing", where=given.where)
+        return mix.replace(offsets=given.truth("attention_bias", True), sinks=True)
+
+    def layers(self, given: TheirConfig, depth: int) -> Sequence[DecoderLayer]:
+        near, window = [i % 2 == 0 for i in range(depth)], window_for_all(given, 128)
+        return [DecoderLayer(window=size) for size in layer_types(given, depth, near, window)]
+
+    def transforms(self, given: TheirConfig, mlp: Gated.Config, depth: int) -> Sequence[Transform.Config]:
+        given.only("swiglu_alpha", 1.702)
+        expert = BoundedGated.Config(hidden=mlp.hidden, limit=given.number("swiglu_limit", 7.0, least=1e-6))
+        return [self.mixture(given, expert, 128, 4).replace(offsets=True)] * depth
+
+    def mlp_keys(self, stream: Stream.Config) -> dict[str, Any]:
+        mixture = only(stream.trunk.all_blocks()[0].transform, Mixture.Config, "transform")
+        expert = only(mixture.expert, BoundedGated.Config, "transform.expert")
+        swiglu = {"swiglu_alpha": 1.702, "swiglu_limit": expert.limit}
+        return {"intermediate_size": _hidden(stream, 0), "hidden_act": "silu", **swiglu, **self.mixture_keys(mixture)}
+
+    def own_keys(self, block: Block.Config, found: Sequence[DecoderLayer]) -> dict[str, Any]:
+        offsets = only(block.mix, Attention.Config, "mix").offsets
+        return {"attention_bias": offsets, "sliding_window": one_window(found) or 128, **type_keys(found)}
+
+    def attention_rules(self, mix: Attention.Config, sizes: tuple[int, ...]) -> list[WeightRule]:
+        sinks = SameTensor("layers.{i}.self_attn.sinks", "trunk.blocks.{i}.mix.sinks")
+        return [*super().attention_rules(mix, sizes), sinks]
+
+    def transform_rules(self, transform: Transform.Config | None) -> list[WeightRule]:
+        mixture = only(transform, Mixture.Config, "transform")
+        theirs, ours = "layers.{i}.mlp.", "trunk.blocks.{i}.transform."
+
+        def stacked(name: str, own: str, *, pairs: bool) -> WeightRule:
+            each = tuple(f"{ours}experts.{e}.{own}" for e in range(mixture.experts))
+            return StackedExperts(f"{theirs}experts.{name}", each, pairs)
+
+        return [
+            *linear(f"{theirs}router", f"{ours}router"),
+            stacked("gate_up_proj", "up.weight", pairs=True),
+            stacked("gate_up_proj_bias", "up.bias", pairs=True),
+            stacked("down_proj", "down.weight", pairs=False),
+            stacked("down_proj_bias", "down.bias", pairs=False),
+        ]
 
 
 def _hidden(stream: Stream.Config, layer: int) -> int:

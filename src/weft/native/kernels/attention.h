@@ -9,6 +9,7 @@ typedef struct {
     const int32_t *rows;          /* for each place the row of the line that holds it, or null where one row holds all */
     int64_t key_row, value_row;   /* numbers in a row of all heads */
     const float *biases;          /* of this head, a number for each bucket of distances from `stop - 1`, or null */
+    const float *sink;            /* the score of this head that takes its part without a value, or null */
 } reach;
 
 INLINE const float *key_at(const reach *r, int64_t place, int64_t width)
@@ -81,6 +82,10 @@ static void read_keys(const op *o, const float *q, const reach *r, float *scores
         scores[j] = score;
         most = scores[j] > most ? scores[j] : most;
     }
+    if (r->sink) {
+        most = *r->sink > most ? *r->sink : most;
+        sum = fast_exp(*r->sink - most);
+    }
     for (int64_t j = r->start; j < r->stop; j++)
         scores[j] = fast_exp(scores[j] - most);
     for (int64_t j = r->start; j < r->stop; j++) {
@@ -127,7 +132,7 @@ static void attend(const op *o, const batch *at, const member *me, const float *
         int64_t t = work / heads, h = work % heads, b = t / at->fresh, g = h / (heads / groups);
         int64_t place = at->length + t % at->fresh, first = at->first[b], line = at->room * groups;
         reach r = {keys + g * at->room * width, values + g * at->room * value_width, first, place + 1, 0, 0, 0,
-                   line * width, line * value_width, 0};
+                   line * width, line * value_width, 0, o->data[4] ? o->data[4] + h : 0};
         if (at->places)
             r.rows = at->places + b * at->room;
         else {
@@ -160,7 +165,8 @@ static void read_memory(const op *o, const batch *at, const member *me, const fl
         int64_t t = work / heads, h = work % heads, m = memory_row(at, t / at->fresh);
         int64_t g = m * groups + h / (heads / groups);
         const uint8_t *valid = at->memory_valid ? at->memory_valid + m * length : 0;
-        reach r = {keys + g * length * width, values + g * length * value_width, 0, length, valid, 0, 0, 0, 0, 0};
+        reach r = {keys + g * length * width, values + g * length * value_width, 0, length, valid, 0, 0, 0, 0, 0,
+                   o->data[4] ? o->data[4] + h : 0};
         read_keys(o, from + t * o->from.width + h * width, &r, at->scratch + me->number * at->scratch_size,
                   to + t * o->to.width + h * value_width);
     }

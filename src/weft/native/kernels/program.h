@@ -30,10 +30,12 @@ enum kind {
     ATTEND,     /* to = attention over what was read; from holds q, k, v     size: heads, key heads, key width, value width, window,
                                                                              the farthest distance of buckets;
                                                                              number: factor, cap; slot: keys, values;
-                                                                             data: slopes, a table of biases, buckets, v */
+                                                                             data: slopes, a table of biases, buckets, v, sinks */
     READ,       /* to = attention over a memory; from holds q                the same, without window and biases */
     ACTIVATE,   /* to = act(from)                                            size: activation */
-    GATE,       /* to = act(first half of from) * second half                size: activation */
+    GATE,       /* to = act(first half of from) * second half                size: activation; number: the limit of the first half
+                                                                             and of +-the second, if above 0; what the second is
+                                                                             increased by */
     LSTM,       /* to = h; from holds W_x x + b, without W_h all gates       data: W_h, b_h; slot: h, c;
                                                                              size: where a register for W_h h begins */
     COPY,       /* to = from */

@@ -136,7 +136,17 @@ static int unused(const op *o, int64_t tokens, const float *from)
 static void gate(const op *o, span each, const float *from, float *to)
 {
     int64_t n = o->to.width;
-    for (int64_t t = each.start; t < each.stop; t++) {
+    float limit = (float)o->number[0], more = (float)o->number[1];
+    for (int64_t t = each.start; t < each.stop && limit > 0; t++) {
+        const float *first = from + 2 * t * n, *second = first + n;
+        float *y = to + t * n;
+        for (int64_t i = 0; i < n; i++)
+            y[i] = first[i] > limit ? limit : first[i];
+        activate(o->size[0], y, y, n);
+        for (int64_t i = 0; i < n; i++)
+            y[i] *= more + (second[i] > limit ? limit : second[i] < -limit ? -limit : second[i]);
+    }
+    for (int64_t t = each.start; t < each.stop && !(limit > 0); t++) {
         const float *value = from + (2 * t + 1) * n;
         activate(o->size[0], from + 2 * t * n, to + t * n, n);
         for (int64_t i = 0; i < n; i++)
