@@ -42,7 +42,7 @@ from weft.models.seq2seq import Seq2Seq
 
 MODULES = (decoders, llama_kin, gemma_kin, encoders, newer_encoders, translators, many_languages, pictures,
            newer_pictures, captions, text_towers, answers)  # fmt: skip
-FOLDED = ("cls_token", "distillation_token", "position_embeddings", "class_embedding",
+FOLDED = ("cls_token", "mask_token", "distillation_token", "position_embeddings", "class_embedding",
           "vision_model.embeddings.position_embedding",
           "vision_model.embeddings.position_embedding.weight")  # fmt: skip
 TOWERS = {"clip_vision_model": "vision_model.", "clip_text_model": "text_model."}  # how weights of a tower alone begin

@@ -80,6 +80,8 @@ REFUSALS: dict[str, list[Refusal]] = {
     "vit_mae": [OBLONG],
     "dinov2": [("pictures that are not square", {"image_size": [16, 24]}),
                ("`Dinov2Backbone`", architecture("Dinov2Backbone"))],
+    "dinov2_with_registers": [("pictures that are not square", {"image_size": [16, 24]}),
+                              ("its backbone", architecture("Dinov2WithRegistersBackbone"))],
     "resnet": [("activations other than relu", {"hidden_act": "gelu"}),
                ("`ResNetBackbone`", architecture("ResNetBackbone"))],
     "convnext": [OBLONG, ("`ConvNextBackbone`", architecture("ConvNextBackbone"))],

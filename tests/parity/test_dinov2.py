@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from helpers.foreign import TOLERANCE, changed, difference, library, randomised, saved
-from helpers.foreign_models.newer_pictures import DINOV2
+from helpers.foreign_models.newer_pictures import DINOV2, REGISTERS
 
 from weft.core import LowRank, record
 from weft.errors import ConfigError
@@ -33,6 +33,18 @@ def test_places_of_pictures_of_another_size_are_interpolated_as_theirs_are(tmp_p
     found = read_folder(saved(model, tmp_path / "a")).model
     with torch.inference_mode():
         assert difference(model(given).logits, found(seen(found, given))) < TOLERANCE
+
+
+@pytest.mark.parametrize("sides", [(24, 24), (80, 56), (16, 40), (8, 32), (48, 8)])
+def test_places_of_models_with_registers_are_smoothed_as_theirs_are(tmp_path: Path, sides: tuple[int, int]):
+    kind, given = library().Dinov2WithRegistersForImageClassification, pictures(*sides)
+    torch.manual_seed(1)
+    model = randomised(kind(kind.config_class(**{**REGISTERS, "image_size": 56})))
+    found = read_folder(saved(model, tmp_path / "a")).model
+    with torch.inference_mode():
+        assert difference(model(given).logits, found(seen(found, given))) < TOLERANCE
+        found.embed.place.code.smoothed = False
+        assert difference(model(given).logits, found(seen(found, given))) > 1e-3
 
 
 def test_what_it_attends_to_is_theirs(tmp_path: Path):

@@ -217,18 +217,27 @@ class FirstAndMean(Head):
     """W [first, mean of the others] + b: a class token beside the mean of all patches (Oquab et al., 2023)."""
 
     class Config(Head.Config):
-        """Weights start with standard deviation `std`."""
+        """Weights start with standard deviation `std`.
+
+        The mean leaves out as many `registers` behind the first token: tokens that stand for no part of the input
+        (Darcet et al., 2024).
+        """
 
         std: float = 0.02
+        registers: int = 0
+
+        def check(self) -> None:
+            at_least(self, 0, "registers")
 
     def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
         super().__init__()
+        self.registers = config.registers
         self.out = nn.Linear(2 * dim, known(size))
         nn.init.normal_(self.out.weight, std=config.std)
         nn.init.zeros_(self.out.bias)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
-        others = (tokens.valid & (tokens.valid.long().cumsum(1) > 1))[..., None]
+        others = (tokens.valid & (tokens.valid.long().cumsum(1) > 1 + self.registers))[..., None]
         mean = tokens.x.masked_fill(~others, 0.0).sum(1) / others.sum(1).clamp(min=1)
         x = torch.cat([summary(tokens, first=True), mean], -1)
         plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision

@@ -37,7 +37,7 @@ class Folded(SameTensor):
     batched: bool = True
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
-        onto = ours[self.onto] if self.onto else None
+        onto = ours[self.onto][..., : self.front, :] if self.onto else None  # the rest of them have no places
         return {self.theirs: Piece((ours[self.ours],), self.front, onto, batched=self.batched)}
 
 

@@ -137,18 +137,20 @@ class HeadByHead(SameTensor):
 class JoinedRows(WeightRule):
     """Several of theirs are one of ours, one below the other, `sizes` rows each; by default equally many.
 
-    Where a `shape` is given, ours is seen in it.
+    Where a `shape` is given, ours is seen in it. `batched`: each of theirs has one more axis in front, of size 1.
     """
 
     theirs: tuple[str, ...]
     ours: str
     sizes: tuple[int, ...] = ()
     shape: tuple[int, ...] = ()
+    batched: bool = False
 
     def pieces(self, ours: Mapping[str, Tensor]) -> dict[str, Piece]:
         whole = ours[self.ours].view(self.shape) if self.shape else ours[self.ours]
         sizes = self.sizes or (len(whole) // len(self.theirs),) * len(self.theirs)
-        return {name: Piece((part,)) for name, part in zip(self.theirs, whole.split(sizes), strict=True)}
+        parts = zip(self.theirs, whole.split(sizes), strict=True)
+        return {name: Piece((part,), batched=self.batched) for name, part in parts}
 
     def uses(self) -> tuple[str, ...]:
         return (self.ours,)

@@ -6,6 +6,7 @@ SWIN = {"embed_dim": 8, "depths": [2, 3, 2], "num_heads": [2, 1, 4], "window_siz
         "image_size": 32, "num_labels": 5}  # fmt: skip
 DINOV2 = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "mlp_ratio": 2, "image_size": 24,
           "patch_size": 8, "num_labels": 5, "use_mask_token": False}  # fmt: skip
+REGISTERS = {**{key: value for key, value in DINOV2.items() if key != "use_mask_token"}, "num_register_tokens": 3}
 CLIP_TEXT = {"vocab_size": 40, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2,
              "num_attention_heads": 3,
              "max_position_embeddings": 12, "bos_token_id": 38, "eos_token_id": 39}  # fmt: skip
@@ -35,6 +36,15 @@ CASES: dict[str, tuple[str, dict]] = {
     "dinov2, gated": ("Dinov2ForImageClassification", {**DINOV2, "use_swiglu_ffn": True, "mlp_ratio": 3}),
     "dinov2, no offsets": ("Dinov2ForImageClassification", {**DINOV2, "qkv_bias": False, "hidden_act": "relu"}),
     "dinov2, pooler": ("Dinov2Model", {**DINOV2, "layer_norm_eps": 1e-3, "num_channels": 1}),
+    "dinov2_with_registers": ("Dinov2WithRegistersForImageClassification", REGISTERS),
+    "dinov2_with_registers, gated": (
+        "Dinov2WithRegistersForImageClassification",
+        {**REGISTERS, "use_swiglu_ffn": True, "mlp_ratio": 3, "num_register_tokens": 1},
+    ),
+    "dinov2_with_registers, pooler": (
+        "Dinov2WithRegistersModel",
+        {**REGISTERS, "num_channels": 1, "qkv_bias": False, "num_register_tokens": 0},
+    ),
     "clip": ("CLIPModel", CLIP),
     "clip, ended by the highest id": ("CLIPModel", {**CLIP, "text_config": {**CLIP_TEXT, "eos_token_id": 2}}),
     "clip, ended by another id": ("CLIPModel", {**CLIP, "text_config": {**CLIP_TEXT, "eos_token_id": 17}}),

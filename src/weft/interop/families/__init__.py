@@ -22,7 +22,7 @@ from weft.interop.families.clip import Clip, ClipText, ClipVision
 from weft.interop.families.convnext import Convnext
 from weft.interop.families.deberta import DebertaV2
 from weft.interop.families.deit import Deit
-from weft.interop.families.dinov2 import Dinov2
+from weft.interop.families.dinov2 import Dinov2, Dinov2WithRegisters
 from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.electra import Electra
 from weft.interop.families.gemma import Gemma, Gemma2, Gemma3
@@ -91,6 +91,7 @@ _ALL = (
     Deit(),
     VitMae(),
     Dinov2(),
+    Dinov2WithRegisters(),
     Resnet(),
     Convnext(),
     Swin(),

@@ -1,6 +1,8 @@
 """DINOv2: a ViT whose branches have learned gains, for pictures of any size (Oquab et al., 2023)."""
 
-from typing import Any
+from typing import Any, ClassVar, Literal
+
+import torch
 
 from weft.core import Attention, Block, FirstAndMean, Gated, LayerNorm, LayerScale, Mlp, Summary, Trunk
 from weft.core.transforms import Transform
@@ -9,7 +11,8 @@ from weft.interop.families import patches
 from weft.interop.families.parts import joined, layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.labels import write_labels
-from weft.interop.pictures import PictureFamily
+from weft.interop.picture_rules import Fixed
+from weft.interop.pictures import PictureFamily, only_pictures
 from weft.interop.preprocessors import IMAGENET
 from weft.interop.rules import JoinedRows, SameTensor, Unused, WeightRule, layers
 from weft.interop.their_config import TheirConfig, names
@@ -28,6 +31,9 @@ class Dinov2(PictureFamily):
     """
 
     name = "dinov2"
+    stem = "Dinov2"
+    patch: ClassVar[int] = 14  # pixels along a patch where config.json does not say it
+    mixed: ClassVar[Literal["linear", "cubic", "smoothed"]] = "cubic"  # how places are interpolated
     scale = IMAGENET
     processor = "BitImageProcessor"
     tasks = {"Dinov2ForImageClassification": "classify-images", "Dinov2Model": None}
@@ -37,22 +43,26 @@ class Dinov2(PictureFamily):
     )
 
     def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
-        labelled = architecture == "Dinov2ForImageClassification"
-        embed = patches.read_patches(given, patch=14)
+        labelled, registers = architecture.endswith("ForImageClassification"), self.registers(given)
+        embed = patches.read_patches(given, patch=self.patch, class_tokens=1 + registers)
         rows, columns = embed.grid
         if rows != columns:
             raise ConfigError(
                 "image_size is not square; weft computes these places only for squares", where=given.where
             )
-        place = Add.Config(code=Grid.Config(rows=rows, columns=columns, mixed="cubic"))
+        place = Add.Config(code=Grid.Config(rows=rows, columns=columns, mixed=self.mixed))
         dim = given.whole("hidden_size", 768)
         return Stream.Config(
             dim=dim,
             embed=embed.replace(place=place),
             trunk=_trunk(given, dim),
-            head=FirstAndMean.Config() if labelled else Summary.Config(first=True),
+            head=FirstAndMean.Config(registers=registers) if labelled else Summary.Config(first=True),
             outputs=given.labels() if labelled else None,
         )
+
+    def registers(self, given: TheirConfig) -> int:
+        """Tokens behind the class token that stand for no patch."""
+        return 0
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
@@ -66,7 +76,7 @@ class Dinov2(PictureFamily):
         bare: Any = outline(stream).get_submodule("trunk.blocks.0.transform")
         return {
             "model_type": self.name,
-            "architectures": ["Dinov2ForImageClassification" if labelled else "Dinov2Model"],
+            "architectures": [f"{self.stem}{'ForImageClassification' if labelled else 'Model'}"],
             **patches.write_patches(stream),
             "num_hidden_layers": len(blocks),
             "num_attention_heads": mix.heads,
@@ -78,7 +88,7 @@ class Dinov2(PictureFamily):
             "attention_probs_dropout_prob": 0.0,
             "qkv_bias": mix.offsets,
             "layerscale_value": only(block.scale, LayerScale.Config, "trunk.blocks.scale").init,
-            "use_mask_token": False,
+            **self.more_keys(stream),
             **(write_labels(stream.outputs or 0) if labelled else {}),
         }
 
@@ -86,14 +96,47 @@ class Dinov2(PictureFamily):
         stream = only(config, Stream.Config, "the model")
         blocks = stream.trunk.all_blocks()
         body = [
-            *patches.patch_rules(stream, "cls_token"),
-            Unused("embeddings.mask_token"),
+            *self.first_rules(stream),
             *layers(len(blocks), [rule.under("encoder.layer.{i}.", "trunk.blocks.{i}.") for rule in _block(blocks[0])]),
             *layer_norm("layernorm", "trunk.norm"),
         ]
         if not isinstance(stream.head, FirstAndMean.Config):
             return WeightTable(body)
-        return WeightTable(body, linear("classifier", "head.out"), prefix="dinov2.")
+        return WeightTable(body, linear("classifier", "head.out"), prefix=f"{self.name}.")
+
+    def more_keys(self, stream: Stream.Config) -> dict[str, Any]:
+        """Keys of the tokens that stand for no patch."""
+        return {"use_mask_token": False}
+
+    def first_rules(self, stream: Stream.Config) -> list[WeightRule]:
+        """The weights of the embedder."""
+        return [*patches.patch_rules(stream, "cls_token"), Unused("embeddings.mask_token")]
+
+
+class Dinov2WithRegisters(Dinov2):
+    """Dinov2WithRegistersForImageClassification and Dinov2WithRegistersModel (Darcet et al., 2024).
+
+    Registers stand between the class token and the patches. Their token for hidden patches is written as zeros.
+    """
+
+    name = "dinov2_with_registers"
+    stem = "Dinov2WithRegisters"
+    patch = 16
+    mixed = "smoothed"
+    tasks = {"Dinov2WithRegistersForImageClassification": "classify-images", "Dinov2WithRegistersModel": None}
+
+    def registers(self, given: TheirConfig) -> int:
+        return given.whole("num_register_tokens", 4, least=0)
+
+    def more_keys(self, stream: Stream.Config) -> dict[str, Any]:
+        return {"num_register_tokens": only_pictures(stream).class_tokens - 1}
+
+    def first_rules(self, stream: Stream.Config) -> list[WeightRule]:
+        count = only_pictures(stream).class_tokens
+        names = ("embeddings.cls_token", "embeddings.register_tokens")
+        tokens = JoinedRows(names, "embed.summary", (1, count - 1), (count, stream.dim), batched=True)
+        _, *rules = patches.patch_rules(stream, "cls_token")
+        return [tokens, *rules, Fixed("embeddings.mask_token", torch.zeros(stream.dim), 0)]
 
 
 def _trunk(given: TheirConfig, dim: int) -> Trunk.Config:
