@@ -181,3 +181,26 @@ def test_what_cannot_be_a_decoder_is_refused(data: Path, tmp_path: Path) -> None
     ):
         with pytest.raises(WeftError, match=reason):
             train(data, tmp_path / "run", **{**TINY, **given})
+
+
+def test_a_short_name_is_for_import_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("weft.interop.hub.fetch", lambda name: asked.append(name) or tmp_path / "none")
+    with pytest.raises(WeftError, match="weft import minilm --out runs/minilm"):
+        weft.train(tmp_path, from_="minilm", quiet=True)
+    assert not asked
+    with pytest.raises(WeftError):
+        import_run("minilm", tmp_path / "run")
+    assert asked == ["sentence-transformers/all-MiniLM-L6-v2"]
+
+
+def test_a_decoder_that_begins_with_attention_needs_no_model_named(data: Path, tmp_path: Path) -> None:
+    run = train(data, tmp_path / "run", decoder=data.parent / "language", patch=None)
+    assert run.config["model_name"] == "swift"
+
+
+def test_a_plan_suggests_a_pretrained_model_where_data_is_little() -> None:
+    from weft.domains.registry import card_named
+
+    known = card_named("caption").pretrained
+    assert known is not None and "weft import resnet50" in known.advice(2_000) and known.advice(10**6) == ""

@@ -11,6 +11,7 @@ from helpers.pictures import encoded, write
 import weft
 from weft.batches.features import Features
 from weft.domains.captions.sample.album import scenes
+from weft.errors import WeftError
 from weft.modalities.image import Picture
 from weft.models.stream import Stream
 from weft.runs.cleaning import clean_run
@@ -104,14 +105,14 @@ def test_a_run_that_was_killed_goes_on_with_the_features_that_are_there(
 def test_features_of_other_weights_or_pictures_are_other_files(data: Path, tmp_path: Path) -> None:
     first = weft.load(data.parent / "eyes").model
     assert isinstance(first, Stream)
-    store = FeatureStore(first, tmp_path, torch.device("cpu"), writes=True)
+    store = FeatureStore(first, tmp_path, torch.device("cpu"), torch.float32, writes=True)
     picture = _picture(0.5)
     for one in (picture, picture, _picture(0.6)):
         store(one)
     assert len(kept_files(tmp_path)) == 2
     with torch.no_grad():
         next(first.trunk.parameters()).add_(1)
-    FeatureStore(first, tmp_path, torch.device("cpu"), writes=True)(picture)
+    FeatureStore(first, tmp_path, torch.device("cpu"), torch.float32, writes=True)(picture)
     assert len(kept_files(tmp_path)) == 3
 
 
@@ -149,3 +150,22 @@ def _questions(data: Path, path: Path) -> list[Path]:
         for one in SCENES.questions[i][:2]
     ]
     return [write(path, "\n".join(map(json.dumps, rows)) + "\n"), data.parent / "photos"]
+
+
+def test_a_new_decoder_on_a_wide_encoder_is_small_and_reads_normed_features(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.domains.captions.recipe.captioners.NEW_DECODERS", ((50_000, 8, 1),))
+    for name in ("show-attend-tell", "swift", "one-stream"):
+        run = captioner(data, tmp_path / name, model=name, versions=1)
+        made = run.config["model"]
+        assert (made["target"]["dim"], made["bridge"], made["memory_dropout"]) == (8, 8, 0.3)
+        assert run.config["training"]["smoothing"] == 0.1 and made["memory_norm"] is not None
+        again = weft.load(run.folder)
+        pixels = SCENES.read(0).pixels
+        assert run.predict(pixels, max_tokens=5) == again.predict(pixels, max_tokens=5)
+
+
+def test_an_encoder_with_learned_places_keeps_its_size(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match="learned places"):
+        captioner(data, tmp_path / "run", size=24)

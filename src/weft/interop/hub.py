@@ -7,12 +7,28 @@ from weft.errors import ConfigError
 
 POOLING = "*_Pooling/config.json"
 PATTERNS = ["*.json", "*.safetensors", "merges.txt"]  # never code, never pickles
+SHORT_NAMES = {
+    "minilm": "sentence-transformers/all-MiniLM-L6-v2",
+    "bert": "google-bert/bert-base-uncased",
+    "distilbert": "distilbert/distilbert-base-uncased",
+    "gpt2": "openai-community/gpt2",
+    "resnet50": "microsoft/resnet-50",
+    "vit": "google/vit-base-patch16-224",
+    "dino": "facebook/dino-vits16",
+    "dinov2": "facebook/dinov2-small",
+    "clip": "openai/clip-vit-base-patch32",
+}  # words for `weft import` alone, and their names on the Hub (docs/pretrained.md)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 
 
 def is_name(source: str) -> bool:
     """Whether a text is like owner/name."""
     return _NAME.fullmatch(source) is not None and ".." not in source and "--" not in source
+
+
+def full_name(source: str) -> str:
+    """The name on the Hub that a short name stands for; others as they are."""
+    return SHORT_NAMES.get(source.lower(), source)
 
 
 def fetch(name: str) -> Path:

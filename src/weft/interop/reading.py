@@ -146,10 +146,14 @@ def read_folder(source: str | Path, task: str | None = None) -> Imported:
 
 
 def read_source(source: str | Path, task: str | None = None) -> Imported:
-    """The model in a folder, or fetched from the Hub where no such folder exists and the name is like owner/name."""
-    if Path(source).exists() or not hub.is_name(str(source)):
+    """The model in a folder, or fetched from the Hub where no such folder exists and the name is like owner/name.
+
+    A few models have short names (`hub.SHORT_NAMES`).
+    """
+    name = hub.full_name(str(source))
+    if Path(source).exists() or not hub.is_name(name):
         return read_folder(source, task)
-    return replace(read_folder(hub.fetch(str(source)), task), hub=str(source))
+    return replace(read_folder(hub.fetch(name), task), hub=name)
 
 
 def _use(family: Family, architecture: str, asked: str | None, where: str) -> str | None:

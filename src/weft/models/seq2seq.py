@@ -6,16 +6,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from weft.config import at_least
+from weft.config import at_least, below_one
 from weft.core.cache import Cache
 from weft.core.heads import PerToken
 from weft.core.memories import Prefix
 from weft.core.norms import Norm
 from weft.core.recording import Recorder
+from weft.core.transforms import dropout
 from weft.errors import ConfigError
 from weft.modalities.image import PictureEmbed
 from weft.models.grounded import Grounded
 from weft.models.stream import Model, Stream
+from weft.position import Place
 from weft.tokens import Tokens
 
 
@@ -26,6 +28,8 @@ class Seq2Seq(Model):
         """The decoder's `memory_dim` is the encoder's width, or `bridge`: a linear map brings the memory to that width.
 
         `bridge_norm` is of what this map gives (Wang et al., 2022). `shared`: one embedding table for both sides.
+        `memory_norm` is of the encoder's tokens, of which training sets the share `memory_dropout` of the numbers to
+        zero, before that map; `memory_place` adds places after it.
         """
 
         source: Stream.Config | Grounded.Config
@@ -33,12 +37,16 @@ class Seq2Seq(Model):
         shared: bool = False
         bridge: int | None = None
         bridge_norm: Norm.Config | None = None
+        memory_norm: Norm.Config | None = None
+        memory_dropout: float = 0.0
+        memory_place: Place.Config | None = None
 
         def reader(self) -> Stream.Config:
             return self.source.reader()
 
         def check(self) -> None:
             at_least(self, 1, "bridge")
+            below_one(self, "memory_dropout")
             if self.bridge_norm is not None and self.bridge is None:
                 raise ConfigError("there is no bridge whose values it could be of", where="Seq2Seq.bridge_norm")
             if not self.shared:
@@ -53,9 +61,12 @@ class Seq2Seq(Model):
         super().__init__()
         self.config = config
         self.source = config.source.build()
+        width = config.bridge or config.source.dim
+        self.memory_norm = config.memory_norm.build(dim=config.source.dim) if config.memory_norm else None
         self.bridge = nn.Linear(config.source.dim, config.bridge) if config.bridge else None
-        self.bridge_norm = config.bridge_norm.build(dim=config.bridge) if config.bridge_norm else None
-        self.target = config.target.replace(memory_dim=config.bridge or config.source.dim).build()
+        self.bridge_norm = config.bridge_norm.build(dim=width) if config.bridge_norm else None
+        self.memory_place = config.memory_place.build(dim=width) if config.memory_place else None
+        self.target = config.target.replace(memory_dim=width).build()
         if config.shared:
             table, head = self.source.embed.table, self.target.head
             if isinstance(head, PerToken) and head.out.weight is self.target.embed.table.weight:
@@ -71,12 +82,13 @@ class Seq2Seq(Model):
         return self.config.source, "source."
 
     def memorise(self, raw: Any) -> Tokens:
-        """The encoder's tokens, computed once for a source."""
+        """The encoder's tokens as the decoder reads them, computed once for a source."""
         memory = self.source.encode(raw)
-        if self.bridge is None:
-            return memory
-        x = self.bridge(memory.x.to(self.target.trunk.dtype))
-        return memory.with_x(x if self.bridge_norm is None else self.bridge_norm(x))
+        x = memory.x if self.memory_norm is None else self.memory_norm(memory.x)
+        x = dropout(x, self.config.memory_dropout, self.training)
+        x = x if self.bridge is None else self.bridge(x.to(self.target.trunk.dtype))
+        x = x if self.bridge_norm is None else self.bridge_norm(x)
+        return memory.with_x(x if self.memory_place is None else self.memory_place(x, memory.coords))
 
     def forward(self, source: Any, target: Any) -> Tensor:
         """Values for each target token, given the true tokens before it."""

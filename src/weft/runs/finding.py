@@ -26,6 +26,12 @@ def require_run(name: str | Path) -> Path:
     near, hints = _nearest_run(path), []
     if near is not None:
         hints.append(f"did you mean {shown(near)}?")
+    from weft.interop.hub import SHORT_NAMES
+
+    if (short := str(name).lower()) in SHORT_NAMES:
+        hints.append(
+            f"{short} is {SHORT_NAMES[short]} on the Hub: weft import {short} --out runs/{short}, then name that"
+        )
     owner, slash, model = str(name).partition("/")
     if slash and owner and model and "/" not in model and not path.exists():
         hints.append(

@@ -14,6 +14,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Pretrained:
+    """A model to start from, by its short name for `weft import`, where there are fewer rows to train on."""
+
+    name: str
+    rows: int
+    settings: str = ""
+
+    def advice(self, rows: int) -> str:
+        """What to say for this many rows; nothing where they suffice."""
+        if rows >= self.rows:
+            return ""
+        start = f"weft import {self.name} --out runs/{self.name}, then add --from runs/{self.name}{self.settings}"
+        return f"{rows:,} rows are few: a pretrained model may help ({start}; docs/pretrained.md)"
+
+
+@dataclass(frozen=True)
 class Card:
     """A task as people meet it. `home` and `reads` are the paths of the classes of the task and of its reader."""
 
@@ -31,6 +47,7 @@ class Card:
     asks: str = ""  # what the command line needs beside the example
     learns_from: tuple[str, ...] = ()  # other tasks whose files it can learn from, when it is named
     adopts_files: bool = False  # whether models in single files of other tools become its runs
+    pretrained: "Pretrained | None" = None  # what to start from where data is little
     seldom: bool = False  # whether files that could be its data seldom are: it is then named last
     listed: int = 1000  # lists of tasks are sorted by it; those of equal number stay as they are
 

@@ -75,8 +75,15 @@ def plan(task: AnyTask, request: Request, data: AnyData, *, timing: bool = True)
         **({"chosen": raced if isinstance(raced, str) else raced.in_words()} if raced else {}),
         **({"sized": words} if (words := draft.sizing.in_words()) else {}),
         "training": _training_line(request, work, task.batch_in_words(work.training, work.source)),
+        **({"advice": words} if (words := _advice(task, request, data)) else {}),
     }
     return Plan(work, data, lines)
+
+
+def _advice(task: AnyTask, request: Request, data: AnyData) -> str:
+    """That a pretrained model may help, where a user's data is little and nothing was learned before."""
+    known = task.card.pretrained
+    return known.advice(len(data.train)) if known and request.sources and not request.runs else ""
 
 
 def _draft(task: AnyTask, request: Request, data: AnyData) -> AnyDraft:

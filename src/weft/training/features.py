@@ -65,12 +65,13 @@ def frozen_reader(model: Model) -> Stream | None:
 
 
 class FeatureStore:
-    """Encodes samples, or finds what was computed of them before. Only one process may write."""
+    """Encodes samples in a precision, or finds what was computed of them before. Only one process may write."""
 
-    def __init__(self, encoder: Stream, run: Path, device: torch.device, *, writes: bool):
-        self.encoder, self.device, self.writes = encoder.eval().to(device), device, writes
+    def __init__(self, encoder: Stream, run: Path, device: torch.device, dtype: torch.dtype, *, writes: bool):
+        self.encoder, self.device, self.dtype, self.writes = encoder.eval().to(device), device, dtype, writes
         self.folder = features_in(run)
-        self.weights = _digest({"config": encoder.config.to_json()}, _encoding_tensors(encoder))
+        words = {"config": encoder.config.to_json(), "precision": str(dtype)}
+        self.weights = _digest(words, _encoding_tensors(encoder))
         if writes:
             store.make_folder(self.folder)
 
@@ -81,7 +82,8 @@ class FeatureStore:
         path = self.folder / f"{_digest({'weights': self.weights}, tensors)}{ENDING}"
         if (found := self._found(path, len(given))) is not None:
             return found
-        made = Features.of(self.encoder.encode(given.to(self.device).raw()))
+        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype is not torch.float32):
+            made = Features.of(self.encoder.encode(given.to(self.device).raw()))
         if self.writes:
             write_tensors(path, made.tensors())
         return made

@@ -23,7 +23,7 @@ from weft.training.board import Board
 from weft.training.checkpoint import STATE, Checkpoint, latest, set_aside
 from weft.training.features import FeatureStore, frozen_reader, kept_inputs
 from weft.training.folder import RunFolder
-from weft.training.precision import Weights, pick_device
+from weft.training.precision import Weights, pick_device, pick_precision
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Horizon
 from weft.training.settings import Training
@@ -113,7 +113,9 @@ def _with_features(
     stop.stage = "while features were computed: those that are done are kept"
     if not world.first:
         world.add(0)  # the first process computes them
-    store = FeatureStore(reader, folder.path, pick_device(), writes=world.first)
+    device = pick_device()
+    dtype = pick_precision(work.training.precision, device)
+    store = FeatureStore(reader, folder.path, device, dtype, writes=world.first)
     kept = kept_inputs(source, work.versions, store, read_counter(progress, "encoded"))
     progress.stop()
     if world.first:

@@ -3,14 +3,27 @@
 from dataclasses import replace
 from functools import partial
 
-from weft.domains.captions.decoders import WHERE, encoder_alone, language_model, size_of_language, with_language
+from weft.domains.captions.decoders import (
+    WHERE,
+    encoder_alone,
+    language_model,
+    size_of_language,
+    suited_writer,
+    with_language,
+)
 from weft.domains.captions.recipe.captioners import (
     CAPTIONING,
+    LITTLE_DROPOUT,
+    LITTLE_SMOOTHING,
     WITHOUT,
     CaptionDraft,
+    at_size,
     caption_cost,
     compared,
+    is_little,
     new_encoder,
+    new_writer_size,
+    on_features,
     refuse_tokenizer,
     refuse_unfit,
     writer_name,
@@ -31,6 +44,8 @@ from weft.tasks.request import Loaded, Request
 def taken_over(request: Request) -> Request:
     """The request; where a captioner gets another decoder, or has none, the run to start from is its encoder alone."""
     origin = request.origin
+    if request.decoder is not None and request.model is None:
+        request = replace(request, model=suited_writer(request.decoder))
     if origin is not None and isinstance(origin.model, DualEncoder):
         return replace(request, origin=encoder_alone(origin))
     if origin is None or not isinstance(origin.model, Seq2Seq):
@@ -57,22 +72,27 @@ def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Conf
     """The same model; or the encoder of another run, with a decoder that is new or begins with a language model."""
     name, request = writer_name(draft.request), draft.request
     refuse_unfit(request, name)
-    encoder = continued_backbone(origin, draft.training, draft.training.drop)
+    encoder = at_size(continued_backbone(origin, draft.training, draft.training.drop), draft)
     cost = partial(caption_cost, name=name, decoder=_language_size(request, draft.encoded.context))
     training = compared(decided(draft, encoder, cost, WITHOUT), name, draft)
     if isinstance(origin.model, Seq2Seq):
-        refuse_tokenizer(request, "context")
+        refuse_tokenizer(request, "context", "size")
         return with_lora(origin.model.config.replace(source=encoder), training), compared(training, name, draft)
     encoder = with_lora(encoder.replace(head=None, outputs=None), training)
     training = partly_new_rates(training, CAPTIONING, request, name)
-    return with_decoder(encoder, name, draft), compared(training, name, draft)
+    if is_little(draft) and "smoothing" not in request.settings:
+        training = training.replace(smoothing=LITTLE_SMOOTHING)
+    return on_features(with_decoder(encoder, name, draft), draft), compared(training, name, draft)
 
 
 def with_decoder(encoder: Stream.Config, name: str, draft: CaptionDraft) -> Seq2Seq.Config:
     """A decoder beside an encoder: new, or a language model that learns to read the encoder's tokens."""
-    context, dropout, run = draft.encoded.context, draft.training.dropout or 0.0, draft.request.decoder
+    context, run, started = draft.encoded.context, draft.request.decoder, draft.request.origin is not None
+    dropout = LITTLE_DROPOUT if started and is_little(draft) else draft.training.dropout or 0.0
     if run is None:
-        size, vocab = writer_size(encoder, draft.training, context, name), draft.encoded.text.tokenizer.size
+        usual = writer_size(encoder, draft.training, context, name)
+        size = new_writer_size(encoder, draft, name) if started else usual
+        vocab = draft.encoded.text.tokenizer.size
         return CAPTION_MODELS[name](encoder, size, vocab=vocab, dropout=dropout)
     refuse_tokenizer(draft.request, where=WHERE, whose="the language model")
     language = language_model(run)

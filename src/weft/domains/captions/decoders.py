@@ -39,6 +39,12 @@ def language_model(run: Loaded) -> Stream.Config:
     return model.config
 
 
+def suited_writer(run: Loaded) -> str:
+    """The model whose decoder may begin with a language model, where none is named."""
+    blocks = language_model(run).trunk.all_blocks()
+    return "show-attend-tell" if any(isinstance(block.mix, Recurrent.Config) for block in blocks) else "swift"
+
+
 def size_of_language(config: Stream.Config, context: int) -> Size:
     """The sizes of a language model, for a decoder that reads `context` tokens."""
     blocks = config.trunk.all_blocks()

@@ -57,9 +57,12 @@ MANY = 256  # pictures, from which on a prediction shows how far it is
 
 
 def picture_codec(data: PictureData, training: PictureTraining, known: Codecs, *, aspect: bool = True) -> PictureCodec:
-    """How the pictures are read; a run that goes on keeps its size. `aspect`: whether pictures keep theirs."""
+    """How the pictures are read; a run that goes on keeps its size, unless it is asked for another.
+
+    `aspect`: whether pictures keep theirs.
+    """
     before = known.get("picture")
-    trained = before.config.size if isinstance(before, PictureCodec) else None
+    trained = training.size or before.config.size if isinstance(before, PictureCodec) else None
     return codec_for(data.train, training.size, USUAL, trained=trained, aspect=aspect)
 
 

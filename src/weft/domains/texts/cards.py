@@ -1,7 +1,7 @@
 """Tasks on texts: to continue them, to fill blanks, to label texts and words."""
 
 from weft.domains.texts.settings import ENCODER, LANGUAGE, LabelTraining, MaskTraining, TagTraining, TextTraining
-from weft.tasks.card import Card
+from weft.tasks.card import Card, Pretrained
 from weft.tasks.preset import in_words
 
 TEXT_FILES = (
@@ -58,6 +58,7 @@ CLASSIFY_TEXT = Card(
     training=LabelTraining,
     models=ENCODER_MODELS,
     presets=ENCODER_PRESETS,
+    pretrained=Pretrained("minilm", 20_000),
     listed=5,
 )
 TAG_TEXT = Card(

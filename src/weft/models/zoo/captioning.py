@@ -1,8 +1,8 @@
 """Models that write about pictures, by name: an encoder of pictures (`CAPTION_ENCODERS`), read by a decoder.
 
-`swift`, the default; `transformer`, transformers from pixels to language; `cnn-transformer`, on convolutional features;
-`one-stream`, picture and words in one line; `coca`, which also compares pictures with texts; `cnn-lstm` and
-`show-attend-tell`, the recurrent networks before them.
+`show-attend-tell`, the default, and `cnn-lstm`, recurrent networks; `swift`; `transformer`, transformers from pixels to
+language; `cnn-transformer`, on convolutional features; `one-stream`, picture and words in one line; `coca`, which also
+compares pictures with texts.
 """
 
 import math

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from weft.core import LayerNorm
 from weft.domains.captions.encoded.captions import SeenCaptions
 from weft.domains.captions.settings import CaptionTraining
 from weft.domains.pictures.dataset import PictureData
@@ -29,6 +30,7 @@ from weft.models.zoo import Size
 from weft.models.zoo.captioning import CAPTION_ENCODERS, CAPTION_MODELS, convolutional, features
 from weft.models.zoo.vision import VisionSize
 from weft.objectives import Contrast, Objective, TargetToken
+from weft.position import Add, Grid
 from weft.tasks.codec import Codec, Codecs
 from weft.tasks.recipe import Recipe, heads_for
 from weft.tasks.request import Draft, Loaded, Request
@@ -44,7 +46,7 @@ WITHOUT = ("flip", "colour", "strong", "mixup", "cutmix")  # captions tell left 
 CAPTIONING: Recipe[VisionSize] = Recipe(
     models=CAPTION_ENCODERS,
     presets=PRESETS,
-    default="swift",
+    default="show-attend-tell",
     rates={
         "swift": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
         "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
@@ -55,10 +57,15 @@ CAPTIONING: Recipe[VisionSize] = Recipe(
         "coca": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1, "batch": 128, "contrast": 1.0},
     },
     preset_settings=AT_LARGE_SIZE,
-    fixed=OF_A_PICTURE,
+    fixed=tuple(name for name in OF_A_PICTURE if name != "size"),
     kept=(*KEPT, "contrast"),
     frozen=("source",),
 )
+# The width and layers of a new decoder on a wider encoder, by the most captions that it is for.
+NEW_DECODERS = ((50_000, 192, 1), (500_000, 384, 3), (math.inf, 512, 6))
+LITTLE = NEW_DECODERS[0][0]  # captions, up to which a decoder on a frozen encoder needs the following
+LITTLE_DROPOUT, LITTLE_SMOOTHING = 0.3, 0.1
+PLACE_STD = 0.5  # of the places of an encoder's tokens that has none: about as loud as the tokens
 CaptionDraft = Draft[PictureData, SeenCaptions, CaptionTraining]
 
 
@@ -126,6 +133,48 @@ def writer_size(encoder: Stream.Config, training: SizedTraining, context: int, n
     usual = ONE_STREAM_LAYERS if name == "one-stream" else USUAL_LAYERS
     depth = training.depth or (1 if name in RECURRENT else len(blocks) or usual)
     return Size(dim=encoder.dim, depth=depth, heads=heads, context=context)
+
+
+def new_writer_size(encoder: Stream.Config, draft: CaptionDraft, name: str) -> Size:
+    """The size of a new decoder on a pretrained encoder: not wider than the captions suffice for."""
+    size = writer_size(encoder, draft.training, draft.encoded.context, name)
+    captions = sum(map(len, draft.encoded.captions))
+    dim, depth = next((dim, depth) for most, dim, depth in NEW_DECODERS if captions <= most)
+    if encoder.dim <= dim:
+        return size
+    depth = max(depth, 2) if name in ("coca", "one-stream") else 1 if name in RECURRENT else depth
+    return Size(dim=dim, depth=depth, heads=heads_for(dim, HEAD_DIM, even=True), context=size.context)
+
+
+def is_little(draft: CaptionDraft) -> bool:
+    """Whether a decoder learns alone, from few captions: it would soon know them by heart."""
+    return draft.training.freeze and sum(map(len, draft.encoded.captions)) <= LITTLE
+
+
+def on_features(model: Seq2Seq.Config, draft: CaptionDraft) -> Seq2Seq.Config:
+    """A decoder of another width than its encoder: features are normed and mapped, and have places."""
+    if model.source.dim == model.target.dim:
+        return model
+    embed = embed_of(model)
+    code = Grid.Config(rows=embed.grid[0], columns=embed.grid[1], std=PLACE_STD)
+    return model.replace(
+        bridge=model.target.dim,
+        memory_norm=LayerNorm.Config(learned=False),
+        memory_dropout=LITTLE_DROPOUT if is_little(draft) else 0.0,
+        memory_place=Add.Config(code=code) if embed.place is None else None,
+    )
+
+
+def at_size(encoder: Stream.Config, draft: CaptionDraft) -> Stream.Config:
+    """An encoder for pictures of the size that is asked for, where it has learned no places."""
+    if "size" not in draft.request.settings:
+        return encoder
+    embed, size = embed_of(encoder), draft.encoded.codec.config.size
+    if embed.place is not None:
+        problem = f"the encoder has learned places for pictures of {embed.grid[0] * embed.stride} pixels"
+        raise ConfigError(problem, where="--set size", fix="leave it out")
+    side = -(-size // embed.stride)
+    return encoder.replace(embed=embed.replace(grid=(side, side)))
 
 
 def caption_cost(
