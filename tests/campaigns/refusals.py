@@ -3,6 +3,7 @@
 from typing import Any
 
 from helpers.foreign_models.answers import BLIP_PICTURES
+from helpers.foreign_models.captions import BERT
 from helpers.foreign_models.newer_pictures import CLIP_PICTURES, CLIP_TEXT
 
 Refusal = tuple[str, dict[str, Any]]  # in words for the page, and the keys
@@ -88,7 +89,8 @@ REFUSALS: dict[str, list[Refusal]] = {
     "swin": [("learned places (`use_absolute_embeddings`)", {"use_absolute_embeddings": True})],
     "vision-encoder-decoder": [
         ("encoders other than ViT and DeiT", {"encoder": {"model_type": "swin"}}),
-        ("decoders other than GPT-2", {"decoder": {"model_type": "bert"}}),
+        ("decoders other than GPT-2, BERT and RoBERTa", {"decoder": {"model_type": "electra"}}),
+        ("a BERT with a head of its own", {"decoder": {**BERT, "tie_word_embeddings": False}}),
     ],
     "vilt": [
         ("other heads", architecture("ViltForMaskedLM")),

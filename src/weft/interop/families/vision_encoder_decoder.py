@@ -1,4 +1,4 @@
-"""VisionEncoderDecoder: a ViT or DeiT looks at a picture, and a GPT-2 that reads it writes about it."""
+"""VisionEncoderDecoder: a ViT or DeiT looks at a picture; a GPT-2, BERT or RoBERTa that reads it writes about it."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -7,8 +7,11 @@ from torch import Tensor
 
 from weft.errors import ConfigError
 from weft.interop.families import patches
+from weft.interop.families.bert import Bert
+from weft.interop.families.bert_decoder import BERT_WRITER, ROBERTA_WRITER, Writer
 from weft.interop.families.deit import Deit
 from weft.interop.families.gpt2 import Gpt2, read_stream
+from weft.interop.families.sizes import Sizes
 from weft.interop.families.vit import Vit
 from weft.interop.family import Family, only
 from weft.interop.pictures import PictureFamily, seen
@@ -16,16 +19,36 @@ from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig
 from weft.interop.weight_table import WeightTable
 from weft.modalities.image import PictureEmbed
-from weft.modalities.text import Text
+from weft.modalities.text import Text, TextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 
 CAPTION_ENCODERS: dict[str, tuple[Family, str]] = {"vit": (Vit(), "ViTModel"), "deit": (Deit(), "DeiTModel")}
-WRITER = Gpt2()
+
+
+class GptWriter:
+    """GPT-2 as a decoder that reads a memory."""
+
+    name = Gpt2.name
+
+    def read(self, given: TheirConfig) -> Stream.Config:
+        """The decoder that a config.json describes."""
+        return read_stream(given, reads=True)
+
+    def write(self, stream: Stream.Config) -> dict[str, Any]:
+        """The config.json of a decoder."""
+        return {key: value for key, value in Gpt2().write(stream).items() if key != "architectures"}
+
+    def rules(self, stream: Stream.Config) -> list[WeightRule]:
+        """The decoder's weights."""
+        return Gpt2().table(stream).rules
+
+
+WRITERS: dict[str, GptWriter | Writer] = {one.name: one for one in (GptWriter(), BERT_WRITER, ROBERTA_WRITER)}
 
 
 class VisionEncoderDecoder(PictureFamily):
-    """VisionEncoderDecoderModel with a ViT or DeiT and a GPT-2.
+    """VisionEncoderDecoderModel with a ViT or DeiT and a GPT-2, a BERT or a RoBERTa.
 
     Where their widths differ, a linear map brings the encoder's tokens to the decoder's width.
     """
@@ -33,7 +56,7 @@ class VisionEncoderDecoder(PictureFamily):
     name = "vision-encoder-decoder"
     ours = "transformer"
     tasks = {"VisionEncoderDecoderModel": "caption"}
-    harmless = Vit.harmless | Deit.harmless | Gpt2.harmless
+    harmless = Vit.harmless | Deit.harmless | Gpt2.harmless | Bert.harmless
 
     def read(self, given: TheirConfig, architecture: str) -> Seq2Seq.Config:
         encoder, decoder = given.inner("encoder"), given.inner("decoder")
@@ -43,10 +66,10 @@ class VisionEncoderDecoder(PictureFamily):
         given.only("tie_word_embeddings", False, True)  # the decoder's own word counts
         family, kind = encoder.choice("model_type", CAPTION_ENCODERS)
         source = family.read(encoder, kind)
-        decoder.choice("model_type", {WRITER.name: None})
+        writer = decoder.choice("model_type", WRITERS)
         decoder.only("add_cross_attention", True)
         decoder.only("cross_attention_hidden_size")
-        target = read_stream(decoder, reads=True)
+        target = writer.read(decoder)
         assert isinstance(source, Stream.Config)
         return Seq2Seq.Config(source=source, target=target, bridge=None if source.dim == target.dim else target.dim)
 
@@ -58,9 +81,9 @@ class VisionEncoderDecoder(PictureFamily):
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         whole = only(config, Seq2Seq.Config, "the model")
-        encoder, decoder = _eyes(_source(whole)).write(_source(whole)), WRITER.write(_target(whole))
-        for part in (encoder, decoder):
-            del part["architectures"]
+        encoder = _eyes(_source(whole)).write(_source(whole))
+        decoder = _writer(whole).write(_target(whole))
+        del encoder["architectures"]
         return {
             "model_type": self.name,
             "architectures": ["VisionEncoderDecoderModel"],
@@ -75,7 +98,7 @@ class VisionEncoderDecoder(PictureFamily):
         rules: list[WeightRule] = [
             rule.under("encoder.", "source.") for rule in _eyes(_source(whole)).table(_source(whole)).rules
         ]
-        rules += [rule.under("decoder.", "target.") for rule in WRITER.table(_target(whole)).rules]
+        rules += [rule.under("decoder.", "target.") for rule in _writer(whole).rules(_target(whole))]
         if whole.bridge is not None:
             rules += [SameTensor(f"enc_to_dec_proj.{end}", f"bridge.{end}") for end in ("weight", "bias")]
         return WeightTable(rules)
@@ -91,6 +114,14 @@ def _source(whole: Seq2Seq.Config) -> Stream.Config:
 def _eyes(source: Stream.Config) -> Family:
     embed = only(source.embed, PictureEmbed.Config, "source.embed")
     return CAPTION_ENCODERS["deit" if embed.class_tokens == 2 else "vit"][0]
+
+
+def _writer(whole: Seq2Seq.Config) -> GptWriter | Writer:
+    """Whose decoder it is: BERT's layers have a norm behind the words, and RoBERTa's places begin at a later row."""
+    embed = only(whole.target.embed, TextEmbed.Config, "target.embed")
+    if embed.last_norm is None:
+        return WRITERS["gpt2"]
+    return WRITERS["roberta" if Sizes.of(whole.target).start else "bert"]
 
 
 def _target(whole: Seq2Seq.Config) -> Stream.Config:
