@@ -19,6 +19,7 @@ from helpers.foreign_models import (
     captions,
     decoders,
     encoders,
+    encoders_alone,
     gemma_kin,
     llama_kin,
     many_languages,
@@ -40,8 +41,8 @@ from weft.modalities.picture_text import PictureText
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 
-MODULES = (decoders, llama_kin, gemma_kin, encoders, newer_encoders, translators, many_languages, pictures,
-           newer_pictures, captions, text_towers, answers)  # fmt: skip
+MODULES = (decoders, llama_kin, gemma_kin, encoders, newer_encoders, translators, many_languages, encoders_alone,
+           pictures, newer_pictures, captions, text_towers, answers)  # fmt: skip
 FOLDED = ("cls_token", "mask_token", "distillation_token", "position_embeddings", "class_embedding",
           "vision_model.embeddings.position_embedding",
           "vision_model.embeddings.position_embedding.weight")  # fmt: skip
@@ -127,15 +128,23 @@ def _values(model: Any, imported: Imported) -> tuple[torch.Tensor, torch.Tensor]
     """Values of that library and of weft, where tokens are real."""
     given = _inputs(model)
     expected = _computed(model, given)
-    if model.config.is_encoder_decoder and imported.task is None:
+    if _has_decoder(model) and imported.task is None:
         memory = imported.model.memorise(Text(given["input_ids"], given["attention_mask"].bool()))
         found = imported.model.target.encode(Text(given["decoder_input_ids"]), memory=memory).x
     else:
         found = FAMILIES[imported.family].values(imported.model, given)
-    if "attention_mask" in given and not model.config.is_encoder_decoder and expected.ndim == 3:
+    if "attention_mask" in given and not _has_decoder(model) and expected.ndim == 3:
         real = given["attention_mask"].bool()
         expected, found = expected[real], found[real]
     return expected, found
+
+
+def _encodes_alone(model: Any) -> bool:
+    return type(model).__name__.endswith("EncoderModel")
+
+
+def _has_decoder(model: Any) -> bool:
+    return model.config.is_encoder_decoder and not _encodes_alone(model)
 
 
 def _computed(model: Any, given: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -164,11 +173,11 @@ def _inputs(model: Any) -> dict[str, torch.Tensor]:
     if model.main_input_name == "pixel_values":
         return _pictures(config, draw)
     vocab = config.vocab_size
-    if config.is_encoder_decoder:
+    if _has_decoder(model):
         mask = torch.arange(20) < torch.tensor([[20], [12], [1]])
         target = whole(3, getattr(config, "decoder_vocab_size", None) or vocab, (3, 18))
         return {"input_ids": whole(3, vocab, (3, 20)), "attention_mask": mask.long(), "decoder_input_ids": target}
-    if "fill-mask" not in FAMILIES[config.model_type].tasks.values():
+    if "fill-mask" not in FAMILIES[config.model_type].tasks.values() and not _encodes_alone(model):
         return {"input_ids": whole(1, vocab, (3, 48))}
     mask = torch.arange(20) < torch.tensor([[20], [7], [12]])
     ids = whole(5, vocab, (3, 20)).masked_fill(~mask, config.pad_token_id if config.pad_token_id is not None else 1)

@@ -74,8 +74,16 @@ REFUSALS: dict[str, list[Refusal]] = {
     "mbart": [(CLASSES, architecture("MBartForSequenceClassification")),
               ("no norm of embeddings", {"normalize_embedding": False})],
     "m2m_100": [("learned places", {"static_position_embeddings": False})],
-    "t5": [("the encoder alone", architecture("T5EncoderModel"))],
-    "mt5": [("the encoder alone", architecture("MT5EncoderModel"))],
+    "pegasus": [
+        (CLASSES, architecture("PegasusForSequenceClassification")),
+        ("a norm of embeddings", {"normalize_embedding": True}),
+    ],
+    "t5": [(CLASSES, architecture("T5ForSequenceClassification"))],
+    "mt5": [(CLASSES, architecture("MT5ForSequenceClassification"))],
+    "umt5": [
+        (CLASSES, architecture("UMT5ForSequenceClassification")),
+        ("a head that is not the table", {"tie_word_embeddings": False}),
+    ],
     "vit": [OBLONG, ("hidden patches", architecture("ViTForMaskedImageModeling"))],
     "deit": [OBLONG, ("hidden patches", architecture("DeiTForMaskedImageModeling"))],
     "vit_mae": [OBLONG],

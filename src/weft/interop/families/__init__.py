@@ -15,7 +15,7 @@ patches, clip_towers                    what ViT, DeiT and ViT-MAE share; CLIP's
 """
 
 from weft.interop.families.albert import Albert
-from weft.interop.families.bart import Bart
+from weft.interop.families.bart import Bart, Pegasus
 from weft.interop.families.bert import Bert, Roberta
 from weft.interop.families.blip import Blip
 from weft.interop.families.clip import Clip, ClipText, ClipVision
@@ -43,7 +43,7 @@ from weft.interop.families.qwen import Qwen2, Qwen3
 from weft.interop.families.resnet import Resnet
 from weft.interop.families.smollm3 import SmolLm3
 from weft.interop.families.swin import Swin
-from weft.interop.families.t5 import T5, Mt5
+from weft.interop.families.t5 import T5, Mt5, Umt5
 from weft.interop.families.vilt import Vilt
 from weft.interop.families.vision_encoder_decoder import VisionEncoderDecoder
 from weft.interop.families.vit import Vit
@@ -83,10 +83,12 @@ _ALL = (
     DebertaV2(),
     Marian(),
     Bart(),
+    Pegasus(),
     Mbart(),
     M2m100(),
     T5(),
     Mt5(),
+    Umt5(),
     Vit(),
     Deit(),
     VitMae(),

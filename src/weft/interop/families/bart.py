@@ -25,6 +25,8 @@ class Bart(Family):
     stem: ClassVar[str] = "Bart"
     normed: ClassVar[Literal["before", "after"]] = "after"  # where norms stand in a block
     norm: ClassVar[LayerNorm.Config | None] = LayerNorm.Config()  # of the embedded text
+    start: ClassVar[int] = START
+    fixed: ClassVar[tuple[bool, ...]] = ()  # what else "static_position_embeddings" may say
     usual: ClassVar[dict[str, Any]] = {"vocab_size": 50265, "scale_embedding": False, "activation_function": "gelu"}
     harmless = names(pairs.HARMLESS) | names("pooler_dropout extra_pos_embeddings add_bias_logits")
 
@@ -59,9 +61,9 @@ class Bart(Family):
 
     def code(self, given: TheirConfig, dim: int) -> Code.Config:
         """The codes of places."""
-        given.only("static_position_embeddings", False)
+        given.only("static_position_embeddings", False, *self.fixed)
         places = given.whole("max_position_embeddings", 1024)
-        return Learned.Config(size=places + START, start=START, std=given.number("init_std", 0.02))
+        return Learned.Config(size=places + self.start, start=self.start, std=given.number("init_std", 0.02))
 
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         """Files without a bias of logits have none."""
@@ -83,7 +85,7 @@ class Bart(Family):
 
     def write_places(self, pair: Seq2Seq.Config, code: Code.Config) -> dict[str, Any]:
         """The keys of the codes of places."""
-        return {"max_position_embeddings": only(code, Learned.Config, "embed.place.code").size - START}
+        return {"max_position_embeddings": only(code, Learned.Config, "embed.place.code").size - self.start}
 
     def table(self, config: Model.Config) -> WeightTable:
         pair, own = only(config, Seq2Seq.Config, "the model"), "source.embed.table.weight"
@@ -105,3 +107,12 @@ class Bart(Family):
     def place_rules(self, theirs: str, side: str) -> list[WeightRule]:
         """The rules of one side's places."""
         return [SameTensor(f"{theirs}.embed_positions.weight", f"{side}.embed.place.code.table.weight")]
+
+
+class Pegasus(Bart):
+    """PegasusForConditionalGeneration and PegasusModel (Zhang et al., 2020), which sum up texts.
+
+    Norms stand before each branch. Places have sinusoids that are kept in the file: a table like any other.
+    """
+
+    name, stem, normed, norm, start, fixed = "pegasus", "Pegasus", "before", None, 0, (True,)
