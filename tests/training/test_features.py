@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from helpers.pictures import encoded, write
 
 import weft
-from weft.batches.features import Features
+from weft.batches.features import Features, KeptInputs
 from weft.domains.captions.sample.album import scenes
 from weft.errors import WeftError
 from weft.modalities.image import Picture
@@ -118,6 +119,28 @@ def test_features_of_other_weights_or_pictures_are_other_files(data: Path, tmp_p
 
 def _picture(grey: float) -> Picture:
     return Picture(torch.full((2, 3, 48, 48), grey))
+
+
+def test_as_many_held_out_rows_are_read_as_without_features() -> None:
+    held = [(np.arange(5), _features(5)), (np.arange(5, 8), _features(3))]
+    kept = KeptInputs("key", _features(6), 2, held, probed=2)
+    assert [rows.tolist() for rows, _ in kept.held_out(None)] == [[0, 1, 2, 3, 4], [5, 6, 7]]
+    assert [(rows.tolist(), len(given)) for rows, given in kept.held_out(2)] == [([0, 2], 2), ([5, 7], 2)]
+    assert [len(given) for _, given in kept.held_out(100)] == [5, 3]
+
+
+def test_versions_are_drawn_by_the_global_index_alone() -> None:
+    x = torch.arange(40.0)[:, None, None].expand(40, 1, 2)
+    kept = KeptInputs("key", Features(x, {}), 4, [])
+    rows, indices = np.arange(200) % 10, np.arange(200)
+    found = kept.training(rows, indices).x[:, 0, 0].long().numpy()
+    assert (found % 10 == rows).all() and set(found // 10) == {0, 1, 2, 3}
+    again = kept.training(rows[50:60], indices[50:60]).x[:, 0, 0].long().numpy()
+    assert (again == found[50:60]).all()
+
+
+def _features(rows: int) -> Features:
+    return Features(torch.zeros(rows, 2, 3), {})
 
 
 def test_clean_removes_the_features_of_a_finished_run(data: Path, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ class VersionedInputs(Inputs, Protocol):
     """Inputs of which a fixed number of versions can be given."""
 
     key: str  # decides what is drawn
+    probed: int  # held-out rows that are read, for each that is asked for
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -124,6 +125,7 @@ class KeptInputs:
     train: Features
     versions: int
     held: Sequence[tuple[np.ndarray, Features]]
+    probed: int = 1  # held-out rows that are read, for each that is asked for
 
     def training(self, rows: np.ndarray, indices: np.ndarray) -> Features:
         """Of each row the version that its global index draws."""
@@ -134,7 +136,8 @@ class KeptInputs:
     def held_out(self, most: int | None) -> Iterator[Held]:
         """Held-out rows, spread evenly where they are not all asked for."""
         count = sum(len(rows) for rows, _ in self.held)
-        chosen = np.arange(count) if most is None else np.unique(np.linspace(0, count - 1, min(most, count)).round())
+        wanted = count if most is None else min(count, self.probed * most)
+        chosen = np.unique(np.linspace(0, count - 1, wanted).round())
         for rows, features in self.held:
             inside = np.flatnonzero(np.isin(rows, chosen))
             if len(inside):

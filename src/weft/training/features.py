@@ -117,7 +117,7 @@ def kept_inputs(source: InputSource, versions: int, features: FeatureStore, coun
     for some, given in inputs.held_out(None):
         held.append((some, Features.joined([features(part) for part in _pieces(given)])))
         count(done := done + len(some), total)
-    return KeptInputs(inputs.key, Features.joined(train), versions, held)
+    return KeptInputs(inputs.key, Features.joined(train), versions, held, inputs.probed)
 
 
 def _pieces(given: Any) -> Iterator[Any]:
