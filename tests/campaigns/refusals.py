@@ -97,7 +97,7 @@ REFUSALS: dict[str, list[Refusal]] = {
     "swin": [("learned places (`use_absolute_embeddings`)", {"use_absolute_embeddings": True})],
     "vision-encoder-decoder": [
         ("encoders other than ViT and DeiT", {"encoder": {"model_type": "swin"}}),
-        ("decoders other than GPT-2, BERT and RoBERTa", {"decoder": {"model_type": "electra"}}),
+        ("decoders other than GPT-2, BERT, RoBERTa and TrOCR", {"decoder": {"model_type": "electra"}}),
         ("a BERT with a head of its own", {"decoder": {**BERT, "tie_word_embeddings": False}}),
     ],
     "vilt": [

@@ -1,4 +1,4 @@
-"""Models that write about pictures: a ViT or DeiT, and a GPT-2, BERT or RoBERTa."""
+"""Models that write about pictures: a ViT or DeiT, and a GPT-2, BERT, RoBERTa or TrOCR."""
 
 from helpers.foreign_models.pictures import VIT
 
@@ -9,7 +9,25 @@ SEEING = {"model_type": "vit", **VIT}
 BERT = {"model_type": "bert", "vocab_size": 61, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
         "intermediate_size": 40, "max_position_embeddings": 30, "add_cross_attention": True,
         "is_decoder": True}  # fmt: skip
+TROCR = {"model_type": "trocr", "vocab_size": 61, "d_model": 32, "decoder_layers": 2, "decoder_attention_heads": 4,
+         "decoder_ffn_dim": 40, "max_position_embeddings": 30, "add_cross_attention": True,
+         "is_decoder": True}  # fmt: skip
 CASES = {
+    "vision-encoder-decoder, trocr": (WRITER, {"encoder": SEEING, "decoder": TROCR}),
+    "vision-encoder-decoder, trocr that reads another width": (
+        WRITER,
+        {
+            "encoder": {**SEEING, "qkv_bias": False},
+            "decoder": {
+                **TROCR,
+                "d_model": 24,
+                "cross_attention_hidden_size": 32,
+                "scale_embedding": True,
+                "layernorm_embedding": False,
+                "activation_function": "relu",
+            },
+        },
+    ),  # fmt: skip
     "vision-encoder-decoder, bert": (WRITER, {"encoder": SEEING, "decoder": BERT}),
     "vision-encoder-decoder, bert of another width": (
         WRITER,

@@ -7,7 +7,7 @@ vit, deit, vit_mae, dinov2, resnet, convnext, swin                              
 vision_encoder_decoder, clip, vilt, blip, git                                        pictures and texts
 
 parts, rope, headless                   parts of many families; rotary turns; what a model without a head is for
-bert_decoder                            words in BERT's layers that read a memory: of BLIP and GIT
+bert_decoder, trocr                     words in BERT's and BART's layers that read a memory
 encoder, sizes                          what BERT and its kin share: heads and their rules; sizes
 rotary_decoder, gemma_kin               what Llama and its kin share; what Gemma 1, 2 and 3 share
 pairs                                   what Marian, BART, mBART and M2M100 share

@@ -82,13 +82,17 @@ def scale(given: TheirConfig, dim: int, *, usual: bool = False) -> float:
 
 def side_rules(config: Seq2Seq.Config, side: Literal["source", "target"]) -> list[WeightRule]:
     """The rules of one side's blocks."""
-    rules = [*_BLOCK, *(_READ if side == "target" else [])]
     stream: Stream.Config = getattr(config, side)
-    theirs, ours = f"{SIDES[side]}.layers.{{i}}.", f"{side}.trunk.blocks.{{i}}."
-    blocks = stream.trunk.all_blocks()
-    last = layer_norm(f"{SIDES[side]}.layer_norm", f"{side}.trunk.norm")
+    return block_rules(stream.trunk, f"{SIDES[side]}.", f"{side}.", reads=side == "target")
+
+
+def block_rules(trunk: Trunk.Config, theirs: str, ours: str, *, reads: bool) -> list[WeightRule]:
+    """The rules of blocks under these names, which read a memory or not."""
+    rules, blocks = [*_BLOCK, *(_READ if reads else [])], trunk.all_blocks()
+    each = [rule.under(f"{theirs}layers.{{i}}.", f"{ours}trunk.blocks.{{i}}.") for rule in rules]
     ends = blocks and isinstance(blocks[-1].wiring, PreNorm.Config)
-    return [*layers(len(blocks), [rule.under(theirs, ours) for rule in rules]), *(last if ends else [])]
+    last = layer_norm(f"{theirs}layer_norm", f"{ours}trunk.norm")
+    return [*layers(len(blocks), each), *(last if ends else [])]
 
 
 def with_head(config: Seq2Seq.Config, **changes: Any) -> Seq2Seq.Config:

@@ -1,25 +1,27 @@
-"""VisionEncoderDecoder: a ViT or DeiT looks at a picture; a GPT-2, BERT or RoBERTa that reads it writes about it."""
+"""VisionEncoderDecoder: a ViT or DeiT looks at a picture; a GPT-2, BERT, RoBERTa or TrOCR that reads it writes."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from torch import Tensor
 
+from weft.core import PerToken, PostNorm
 from weft.errors import ConfigError
-from weft.interop.families import patches
+from weft.interop.families import pairs, patches
 from weft.interop.families.bert import Bert
 from weft.interop.families.bert_decoder import BERT_WRITER, ROBERTA_WRITER, Writer
 from weft.interop.families.deit import Deit
 from weft.interop.families.gpt2 import Gpt2, read_stream
-from weft.interop.families.sizes import Sizes
+from weft.interop.families.sizes import Sizes, first_block
+from weft.interop.families.trocr import TrocrWriter
 from weft.interop.families.vit import Vit
 from weft.interop.family import Family, only
 from weft.interop.pictures import PictureFamily, seen
 from weft.interop.rules import SameTensor, WeightRule
-from weft.interop.their_config import TheirConfig
+from weft.interop.their_config import TheirConfig, names
 from weft.interop.weight_table import WeightTable
 from weft.modalities.image import PictureEmbed
-from weft.modalities.text import Text, TextEmbed
+from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Model, Stream
 
@@ -44,11 +46,13 @@ class GptWriter:
         return Gpt2().table(stream).rules
 
 
-WRITERS: dict[str, GptWriter | Writer] = {one.name: one for one in (GptWriter(), BERT_WRITER, ROBERTA_WRITER)}
+AnyWriter = GptWriter | Writer | TrocrWriter
+ALL_WRITERS: tuple[AnyWriter, ...] = (GptWriter(), BERT_WRITER, ROBERTA_WRITER, TrocrWriter())
+WRITERS = {one.name: one for one in ALL_WRITERS}
 
 
 class VisionEncoderDecoder(PictureFamily):
-    """VisionEncoderDecoderModel with a ViT or DeiT and a GPT-2, a BERT or a RoBERTa.
+    """VisionEncoderDecoderModel with a ViT or DeiT and a GPT-2, a BERT, a RoBERTa or a TrOCR.
 
     Where their widths differ, a linear map brings the encoder's tokens to the decoder's width.
     """
@@ -56,7 +60,7 @@ class VisionEncoderDecoder(PictureFamily):
     name = "vision-encoder-decoder"
     ours = "transformer"
     tasks = {"VisionEncoderDecoderModel": "caption"}
-    harmless = Vit.harmless | Deit.harmless | Gpt2.harmless | Bert.harmless
+    harmless = Vit.harmless | Deit.harmless | Gpt2.harmless | Bert.harmless | names(pairs.HARMLESS)
 
     def read(self, given: TheirConfig, architecture: str) -> Seq2Seq.Config:
         encoder, decoder = given.inner("encoder"), given.inner("decoder")
@@ -68,10 +72,12 @@ class VisionEncoderDecoder(PictureFamily):
         source = family.read(encoder, kind)
         writer = decoder.choice("model_type", WRITERS)
         decoder.only("add_cross_attention", True)
-        decoder.only("cross_attention_hidden_size")
-        target = writer.read(decoder)
         assert isinstance(source, Stream.Config)
-        return Seq2Seq.Config(source=source, target=target, bridge=None if source.dim == target.dim else target.dim)
+        straight = isinstance(writer, TrocrWriter) and decoder.has("cross_attention_hidden_size")
+        decoder.only("cross_attention_hidden_size", *([source.dim] if straight else []))
+        target = writer.read(decoder)
+        mapped = source.dim != target.dim and not straight
+        return Seq2Seq.Config(source=source, target=target, bridge=target.dim if mapped else None)
 
     def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
         return patches.pooled(config, f"encoder.{patches.POOLER}" in names)
@@ -116,11 +122,12 @@ def _eyes(source: Stream.Config) -> Family:
     return CAPTION_ENCODERS["deit" if embed.class_tokens == 2 else "vit"][0]
 
 
-def _writer(whole: Seq2Seq.Config) -> GptWriter | Writer:
-    """Whose decoder it is: BERT's layers have a norm behind the words, and RoBERTa's places begin at a later row."""
-    embed = only(whole.target.embed, TextEmbed.Config, "target.embed")
-    if embed.last_norm is None:
+def _writer(whole: Seq2Seq.Config) -> AnyWriter:
+    """Whose decoder it is: GPT-2 norms ahead, BERT has a layer in its head, RoBERTa's places begin at a later row."""
+    if not isinstance(first_block(whole.target).wiring, PostNorm.Config):
         return WRITERS["gpt2"]
+    if only(whole.target.head, PerToken.Config, "target.head").dense is None:
+        return WRITERS["trocr"]
     return WRITERS["roberta" if Sizes.of(whole.target).start else "bert"]
 
 
