@@ -4,9 +4,9 @@
 
 Every training picture is a random window of a labelled picture, 0.44 to 0.69 of its side, enlarged to the picture's own
 size: pixels of 0.44 to 0.69 metres, if one of the original is a metre. The test pictures are windows of the same sizes
-(a seen scale) and whole pictures (an unseen one). Measured on both: the error where three quarters are hidden, and how
-often the nearest training windows, by the mean of the encoder's tokens, name the class. Gains are over `mae`, on the
-same test pictures, with intervals over resamples of these.
+(a seen scale), smaller ones and whole pictures (unseen scales, finer and coarser). Measured on each: the error where
+three quarters are hidden, and how often the nearest training windows, by the mean of the encoder's tokens, name the
+class. Gains are over `mae`, on the same test pictures, with intervals over resamples of these.
 """
 
 import json
@@ -30,6 +30,7 @@ from weft.models.autoencoder import Autoencoder
 from weft.objectives.measures.tallies import Tally, interval, middle, resampled, root
 
 WINDOWS = (0.44, 0.69)  # shares of a picture's side
+TESTS = {"unseen, finer": (0.25, 0.38), "unseen, coarser": (1.0, 1.0), "seen": WINDOWS}
 NEAREST = 10  # neighbours that vote
 MODELS = {
     "mae": ("--model", "mae"),
@@ -39,14 +40,14 @@ MODELS = {
 }
 
 
-def windows(album: Any, folder: Path, seed: int, *, whole: bool = False) -> tuple[str, np.ndarray]:
+def windows(album: Any, folder: Path, seed: int, shares: tuple[float, float]) -> tuple[str, np.ndarray]:
     """A table of windows of pictures with their scale, and the class of each."""
     draw, lines = np.random.default_rng(seed), ["path,metres_per_pixel"]
     folder.mkdir(parents=True, exist_ok=True)
     for row in range(len(album)):
         pixels = album.read(row).pixels
         side = pixels.shape[0]
-        own = side if whole else round(side * draw.uniform(*WINDOWS))
+        own = round(side * draw.uniform(*shares))
         top, left = draw.integers(0, side - own + 1, 2)
         part = scaled(pixels[top : top + own, left : left + own], side, side).permute(1, 2, 0).numpy()
         (folder / f"{row}.png").write_bytes(png_of(part))
@@ -92,10 +93,9 @@ def measure(given: Any) -> list[Table]:
     tables = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(given.keep or scratch)
-        train, labels = windows(read_images(given.data).train, folder / "train", 0)
+        train, labels = windows(read_images(given.data).train, folder / "train", 0, WINDOWS)
         album = read_images(given.test).train
-        tests = {"unseen scale": windows(album, folder / "whole", 1, whole=True)}
-        tests["seen scale"] = windows(album, folder / "windows", 1)
+        tests = {name: windows(album, folder / name, 1, shares) for name, shares in TESTS.items()}
         budget = ("--steps", str(given.steps)) if given.steps else ("--minutes", str(given.minutes))
         found: dict[str, dict[str, tuple[Tally, Tally]]] = {name: {} for name in tests}
         for name in given.models.split(","):
