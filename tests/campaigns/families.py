@@ -21,6 +21,7 @@ from helpers.foreign_models import (
     encoders,
     encoders_alone,
     gemma_kin,
+    label_decoders,
     llama_kin,
     many_languages,
     newer_encoders,
@@ -41,8 +42,8 @@ from weft.modalities.picture_text import PictureText
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 
-MODULES = (decoders, llama_kin, gemma_kin, encoders, newer_encoders, translators, many_languages, encoders_alone,
-           pictures, newer_pictures, captions, text_towers, answers)  # fmt: skip
+MODULES = (decoders, llama_kin, label_decoders, gemma_kin, encoders, newer_encoders, translators, many_languages,
+           encoders_alone, pictures, newer_pictures, captions, text_towers, answers)  # fmt: skip
 FOLDED = ("cls_token", "mask_token", "distillation_token", "position_embeddings", "class_embedding",
           "vision_model.embeddings.position_embedding",
           "vision_model.embeddings.position_embedding.weight")  # fmt: skip

@@ -29,18 +29,16 @@ OBLONG: Refusal = ("patches that are not square", {"patch_size": [8, 4]})
 
 REFUSALS: dict[str, list[Refusal]] = {
     "gpt2": [
-        (CLASSES, architecture("GPT2ForSequenceClassification")),
         ("scores divided by the layer's number", {"scale_attn_by_inverse_layer_idx": True}),
     ],
     "llama": [
-        (CLASSES, architecture("LlamaForSequenceClassification")),
         ("turns of a share of a head", rope("default", partial_rotary_factor=0.5)),
     ],
-    "mistral": [(CLASSES, architecture("MistralForSequenceClassification")), LAYERS],
+    "mistral": [LAYERS],
     "olmo2": [("turns of a share of a head", rope("default", partial_rotary_factor=0.5))],
-    "qwen2": [(CLASSES, architecture("Qwen2ForSequenceClassification")), LAYERS],
-    "qwen3": [(CLASSES, architecture("Qwen3ForSequenceClassification")), LAYERS],
-    "smollm3": [(CLASSES, architecture("SmolLM3ForSequenceClassification")), LAYERS],
+    "qwen2": [LAYERS],
+    "qwen3": [LAYERS],
+    "smollm3": [LAYERS],
     "mixtral": [("turns of a share of a head", rope("default", partial_rotary_factor=0.5))],
     "qwen3_moe": [("two numbers of experts", {"num_experts": 5, "num_local_experts": 6})],
     "gpt_oss": [

@@ -65,6 +65,11 @@ def test_pooled_reads_one_vector_through_its_dense_layer(first: bool):
     assert close(head(HALF), head.out(torch.tanh(head.dense.linear(one))))
 
 
+def test_pooled_reads_the_last_real_token_without_offsets():
+    head = built(Pooled.Config(last=True, offsets=False))
+    assert close(head(HALF), torch.stack([X[0, 2], X[1, -1]]) @ head.out.weight.T)
+
+
 def test_pooled_with_a_typical_number_reads_the_sum_beside_the_mean():
     head = built(Pooled.Config(typical=8.0))
     one = torch.stack([X[0, 1:3].mean(0), X[1].mean(0)]), torch.stack([X[0, 1:3].sum(0), X[1].sum(0)])

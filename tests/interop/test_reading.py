@@ -191,7 +191,7 @@ def test_unknown_keys_are_noted_unless_they_are_switched_off(folder: Path):
     [
         ({"model_type": "gpt3"}, "model type 'gpt3'"),
         ({"model_type": 3}, "no model_type"),
-        ({"architectures": ["GPT2ForSequenceClassification"]}, "architecture 'GPT2ForSequenceClassification'"),
+        ({"architectures": ["GPT2ForTokenClassification"]}, "architecture 'GPT2ForTokenClassification'"),
         ({"architectures": "GPT2LMHeadModel"}, "a list of names"),
         ({"vocab_size": "many"}, "vocab_size: expected a whole number"),
         ({"vocab_size": 2**40}, "vocab_size"),

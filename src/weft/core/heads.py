@@ -130,14 +130,15 @@ class PerToken(Head):
 
 
 class Pooled(Head):
-    """One answer for all tokens: W of the mean over the real tokens, or of the first token (a class token).
+    """One answer for all tokens: W of the mean over the real tokens, of the first token (a class token) or the last.
 
     With `typical`, W is given the sum over the real tokens too, for what grows with their number: a molecule's energy.
     """
 
     class Config(Head.Config):
-        """`first` reads the first real token; otherwise the mean. Weights start with standard deviation `std`.
+        """`first` reads the first real token, `last` the last one; otherwise the mean.
 
+        Weights start with standard deviation `std`; without `offsets` nothing is added to W x.
         `norm`, `dense` and `hidden` stand between that token and W, in this order; in training, `dropout` zeroes that
         share of what W is given. `typical` is the usual number of tokens, by which the sum is divided.
         """
@@ -149,29 +150,34 @@ class Pooled(Head):
         dropout: float = 0.0
         std: float = 0.02
         typical: float | None = None
+        last: bool = False
+        offsets: bool = True
 
         def check(self) -> None:
+            if self.first and self.last:
+                raise ConfigError("the first token or the last, not both", where="Pooled.last")
             if not 0 <= self.dropout < 1:
                 raise ConfigError(f"must be at least 0 and below 1, found {self.dropout}", where="Pooled.dropout")
 
     def __init__(self, config: Config, *, dim: int, size: int | None, table: nn.Embedding | None = None):
         super().__init__()
-        self.first, self.rate, self.typical = config.first, config.dropout, config.typical
+        self.first, self.last, self.rate, self.typical = config.first, config.last, config.dropout, config.typical
         dim = dim if config.typical is None else 2 * dim
         self.norm = config.norm.build(dim=dim) if config.norm else None
         self.dense = config.dense.build(dim=dim) if config.dense else None
         dim = dim if self.dense is None else self.dense.width
         self.hidden = config.hidden.build(dim=dim) if config.hidden else None
-        self.out = nn.Linear(dim if self.hidden is None else self.hidden.width, known(size))
+        self.out = nn.Linear(dim if self.hidden is None else self.hidden.width, known(size), bias=config.offsets)
         nn.init.normal_(self.out.weight, std=config.std)
-        nn.init.zeros_(self.out.bias)
+        if config.offsets:
+            nn.init.zeros_(self.out.bias)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B V"]:
         return self.values(self.summary(tokens))
 
     def summary(self, tokens: Tokens) -> Float[Tensor, "B E"]:
         """What is known of all tokens together: one vector, and the sum behind it where there is a `typical` number."""
-        one = summary(tokens, first=self.first)
+        one = last_token(tokens) if self.last else summary(tokens, first=self.first)
         if self.typical is None:
             return one
         return torch.cat([one, tokens.x.masked_fill(~tokens.valid[..., None], 0.0).sum(1) / self.typical], -1)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from weft.core import Pooled
 from weft.errors import ConfigError, DataError, listed, placed
 from weft.interop import hub
 from weft.interop.adapters import adapter_alone, merge_adapter
@@ -217,8 +218,9 @@ def _way_of_writing(config: Model.Config) -> Writing | None:
     """How a model with a head writes texts; None where it writes none."""
     if isinstance(config, Seq2Seq.Config | DualEncoder.Config):
         return "answers"
-    embed = config.reader().embed
-    return "continues" if isinstance(embed, TextEmbed.Config) and embed.reading == "line" else None
+    embed, labels = config.reader().embed, isinstance(getattr(config, "head", None), Pooled.Config)
+    writes = isinstance(embed, TextEmbed.Config) and embed.reading == "line" and not labels
+    return "continues" if writes else None
 
 
 def _refuse_files(path: Path) -> None:

@@ -75,6 +75,16 @@ def marked_tokenizer(tokenizer: Tokenizer, before: Sequence[int], after: Sequenc
     return Tokenizer.from_json(json.dumps(data)).to_json()
 
 
+def unmarked_tokenizer(text: str) -> str:
+    """A tokenizer.json that says nothing of marks around a text, as one that says that there are none."""
+    data = json.loads(text)
+    if data.get("post_processor") is None:
+        first, other = ({"Sequence": {"id": side, "type_id": i}} for i, side in enumerate("AB"))
+        inside = {"single": [first], "pair": [first, other], "special_tokens": {}}
+        data["post_processor"] = {"type": "TemplateProcessing", **inside}
+    return json.dumps(data, ensure_ascii=False)
+
+
 def _text(path: Path) -> str:
     try:
         return store.read_file(path).decode("utf-8-sig")

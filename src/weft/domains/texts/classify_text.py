@@ -11,7 +11,15 @@ from weft.domains.texts.cards import CLASSIFY_TEXT
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.labelled import read_texts
 from weft.domains.texts.encoded.whole_texts import LabelledIds
-from weft.domains.texts.exchange import label_proof, text_codec, text_files, text_settings, whole_texts, with_text
+from weft.domains.texts.exchange import (
+    label_proof,
+    text_codec,
+    text_files,
+    text_settings,
+    whole_texts,
+    with_text,
+    without_new_marks,
+)
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import LabelTraining
@@ -155,6 +163,7 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
         return embedded_texts(run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
+        model = without_new_marks(model)
         label = label_codec(model, unnamed=NumberCodec)
         codecs = {**whole_texts(model), **({} if label is None else {"label": label})}
         return Adopted(codecs, label_objective(label), text_settings(model), text_files(model))

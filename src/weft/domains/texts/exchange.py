@@ -18,7 +18,7 @@ from weft.errors import WeftError
 from weft.interop import Imported, Marks
 from weft.interop.generation import write_generation
 from weft.interop.signatures import TextPooling
-from weft.interop.tokenizer_files import marked_tokenizer
+from weft.interop.tokenizer_files import marked_tokenizer, unmarked_tokenizer
 from weft.modalities.framing import blanks
 from weft.modalities.text import TextEmbed
 from weft.modalities.tokenizer import Tokenizer
@@ -58,6 +58,13 @@ def whole_texts(imported: Imported) -> dict[str, TextCodec.Config]:
     """The end of a model that reads whole texts; none where it came without a tokenizer."""
     tokenizer = tokenizer_of(imported)
     return {} if tokenizer is None else {"text": TextCodec.Config(digest=tokenizer.digest)}
+
+
+def without_new_marks(imported: Imported) -> Imported:
+    """A decoder that labels texts, with a tokenizer that puts nothing around them but what its makers put there."""
+    embed, text = imported.config.reader().embed, imported.tokenizer_json
+    line = isinstance(embed, TextEmbed.Config) and embed.reading == "line"
+    return replace(imported, tokenizer_json=unmarked_tokenizer(text)) if line and text is not None else imported
 
 
 def lines_of_text(imported: Imported) -> dict[str, TextCodec.Config]:

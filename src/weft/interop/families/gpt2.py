@@ -1,10 +1,14 @@
 """GPT-2: learned places, norms ahead of each branch, GELU. Its matrices lie with inputs first (Conv1D)."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk
-from weft.interop.families.parts import layer_norm, next_word_head
+from torch import Tensor
+
+from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Pooled, Trunk
+from weft.interop.families.parts import decoder_architecture, decoder_head, decoder_head_rules, layer_norm, one_text
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
+from weft.interop.labels import write_labels
 from weft.interop.rules import Ignored, SameTensor, Turned, WeightRule, layers
 from weft.interop.their_config import TheirConfig, names
 from weft.interop.weight_table import WeightTable
@@ -19,7 +23,11 @@ class Gpt2(Family):
 
     name = "gpt2"
     ours = "gpt"
-    tasks = {"GPT2LMHeadModel": "language-model", "GPT2Model": None}
+    tasks = {
+        "GPT2LMHeadModel": "language-model",
+        "GPT2Model": None,
+        "GPT2ForSequenceClassification": "classify-text",
+    }
     harmless = names(
         """n_ctx attn_pdrop reorder_and_upcast_attn summary_type summary_use_proj summary_activation
         summary_proj_to_labels summary_first_dropout"""
@@ -28,7 +36,9 @@ class Gpt2(Family):
     def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         given.only("add_cross_attention", False)
         stream = read_stream(given)
-        return stream if architecture == "GPT2LMHeadModel" else stream.replace(head=None)
+        head, task = only(stream.head, PerToken.Config, "head"), self.tasks[architecture]
+        stream = stream.replace(head=decoder_head(task, tied=head.tied, std=head.std))
+        return stream.replace(outputs=given.labels()) if task == "classify-text" else stream
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
@@ -38,7 +48,7 @@ class Gpt2(Family):
         bare: Any = outline(stream)
         return {
             "model_type": self.name,
-            "architectures": ["GPT2Model" if stream.head is None else "GPT2LMHeadModel"],
+            "architectures": [decoder_architecture(self.tasks, stream.head)],
             "vocab_size": embed.vocab,
             "n_positions": code.size,
             "n_embd": stream.dim,
@@ -53,7 +63,11 @@ class Gpt2(Family):
             "attn_pdrop": 0.0,
             "initializer_range": embed.std,
             "tie_word_embeddings": getattr(stream.head, "tied", True),
+            **(write_labels(stream.outputs or 0) if isinstance(stream.head, Pooled.Config) else {}),
         }
+
+    def trial(self, config: Model.Config, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        return one_text(getattr(config, "head", None), inputs)
 
     def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
@@ -66,7 +80,7 @@ class Gpt2(Family):
         ]
         if stream.head is None:
             return WeightTable(body)
-        return WeightTable(body, [next_word_head(stream.head)], prefix="transformer.")
+        return WeightTable(body, decoder_head_rules(stream.head), prefix="transformer.")
 
 
 def read_stream(given: TheirConfig, *, reads: bool = False) -> Stream.Config:

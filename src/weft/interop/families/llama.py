@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.core import Attention, Block, ResultNorm, RmsNorm
+from weft.interop.families.parts import decoder_tasks
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, one_window
 from weft.interop.family import only
 from weft.interop.their_config import TheirConfig
@@ -13,7 +14,7 @@ class Llama(RotaryDecoder):
     """LlamaForCausalLM and LlamaModel."""
 
     name = "llama"
-    tasks = {"LlamaForCausalLM": "language-model", "LlamaModel": None}
+    tasks = decoder_tasks("Llama")
     harmless = frozenset({"attention_dropout", "pretraining_tp", "is_llama_config"})
     defaults = {
         "vocab_size": 32000,
@@ -39,7 +40,7 @@ class Mistral(RotaryDecoder):
     """MistralForCausalLM and MistralModel."""
 
     name = "mistral"
-    tasks = {"MistralForCausalLM": "language-model", "MistralModel": None}
+    tasks = decoder_tasks("Mistral")
     harmless = frozenset({"attention_dropout"})
     defaults = {
         "vocab_size": 32000,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from weft.core import Attention, Block, BoundedGated, Gated, Mixture, RmsNorm, Transform
 from weft.errors import ConfigError
 from weft.interop.families.llama import window_for_all
-from weft.interop.families.parts import linear
+from weft.interop.families.parts import decoder_tasks, linear
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, layer_types, one_window, type_keys
 from weft.interop.family import THEIR_ACTIVATION, only
 from weft.interop.rules import JoinedRows, SameTensor, StackedExperts, WeightRule
@@ -56,7 +56,7 @@ class Mixtral(MixtureDecoder):
     """MixtralForCausalLM and MixtralModel."""
 
     name, inside, maps = "mixtral", "block_sparse_moe", ("w1", "w3", "w2")
-    tasks = {"MixtralForCausalLM": "language-model", "MixtralModel": None}
+    tasks = decoder_tasks("Mixtral")
     harmless = HARMLESS
     defaults = {
         "vocab_size": 32000,

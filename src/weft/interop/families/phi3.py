@@ -5,6 +5,7 @@ from typing import Any
 
 from weft.core import Attention, Block, Gated
 from weft.interop.families.llama import window_for_all
+from weft.interop.families.parts import decoder_tasks
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, one_window
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig, names
@@ -15,7 +16,7 @@ class Phi3(RotaryDecoder):
     """Phi3ForCausalLM and Phi3Model."""
 
     name = "phi3"
-    tasks = {"Phi3ForCausalLM": "language-model", "Phi3Model": None}
+    tasks = decoder_tasks("Phi3")
     harmless = frozenset({"attention_dropout", "resid_pdrop", "embd_pdrop"})
     # published before their library had the family; its tokenizer is in tokenizer.json
     known_code = names("configuration_phi3.Phi3Config modeling_phi3.Phi3ForCausalLM Xenova/gpt-4o")

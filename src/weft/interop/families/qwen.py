@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.core import Attention, Block, RmsNorm
+from weft.interop.families.parts import decoder_tasks
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, layer_types, one_window, type_keys
 from weft.interop.family import only
 from weft.interop.their_config import TheirConfig
@@ -23,7 +24,7 @@ class Qwen2(RotaryDecoder):
     """Qwen2ForCausalLM and Qwen2Model; Qwen2.5 is of this family too."""
 
     name = "qwen2"
-    tasks = {"Qwen2ForCausalLM": "language-model", "Qwen2Model": None}
+    tasks = decoder_tasks("Qwen2")
     harmless = frozenset({"attention_dropout", "use_mrope"})
     defaults = SIZES
 
@@ -41,7 +42,7 @@ class Qwen3(RotaryDecoder):
     """Qwen3ForCausalLM and Qwen3Model."""
 
     name = "qwen3"
-    tasks = {"Qwen3ForCausalLM": "language-model", "Qwen3Model": None}
+    tasks = decoder_tasks("Qwen3")
     harmless = frozenset({"attention_dropout"})
     defaults = {**SIZES, "head_dim": 128}
 

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from weft.core import Attention, Block, Gated, PerToken, PreNorm, RmsNorm, Transform, Trunk, Window, Wiring
+from torch import Tensor
+
+from weft.core import Attention, Block, Gated, Pooled, PreNorm, RmsNorm, Transform, Trunk, Window, Wiring
 from weft.errors import ConfigError
-from weft.interop.families.parts import next_word_head
+from weft.interop.families.parts import decoder_architecture, decoder_head, decoder_head_rules, one_text
 from weft.interop.families.rope import TYPES, read_turn, write_turn
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
+from weft.interop.labels import write_labels
 from weft.interop.rules import Ignored, JoinedRows, SameTensor, WeightRule, layers
 from weft.interop.their_config import TheirConfig
 from weft.interop.weight_table import WeightTable
@@ -94,7 +97,8 @@ class RotaryDecoder(Family):
             trunk=Trunk.Config(depth=depth, block=blocks[0], norm=norm)
             if same
             else Trunk.Config(blocks=blocks, norm=norm),
-            head=PerToken.Config(tied=tied, std=std) if self.tasks[architecture] else None,
+            head=decoder_head(self.tasks[architecture], tied=tied, std=std),
+            outputs=given.labels() if self.tasks[architecture] == "classify-text" else None,
         )
 
     def write(self, config: Model.Config) -> dict[str, Any]:
@@ -103,12 +107,9 @@ class RotaryDecoder(Family):
         found = [decoder_layer(block) for block in blocks]
         block, turn = _first(stream), _turn(blocks)
         mix = only(block.mix, Attention.Config, "mix")
-        headless, headed = (
-            next(name for name, task in self.tasks.items() if bool(task) is use) for use in (False, True)
-        )
         return {
             "model_type": self.name,
-            "architectures": [headless if stream.head is None else headed],
+            "architectures": [decoder_architecture(self.tasks, stream.head)],
             "vocab_size": embed.vocab,
             "max_position_embeddings": embed.context,
             "hidden_size": stream.dim,
@@ -123,7 +124,11 @@ class RotaryDecoder(Family):
             "tie_word_embeddings": getattr(stream.head, "tied", False),
             **self.mlp_keys(stream),
             **self.own_keys(block, found),
+            **(write_labels(stream.outputs or 0) if isinstance(stream.head, Pooled.Config) else {}),
         }
+
+    def trial(self, config: Model.Config, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        return one_text(getattr(config, "head", None), inputs)
 
     def mlp_keys(self, stream: Stream.Config) -> dict[str, Any]:
         """The keys of the transforms."""
@@ -153,7 +158,7 @@ class RotaryDecoder(Family):
         ]
         if stream.head is None:
             return WeightTable(body)
-        return WeightTable(body, [next_word_head(stream.head)], prefix="model.")
+        return WeightTable(body, decoder_head_rules(stream.head), prefix="model.")
 
     def attention_rules(self, mix: Attention.Config, sizes: tuple[int, ...]) -> list[WeightRule]:
         """The weights of an attention; `sizes` are the rows of queries, keys and values."""

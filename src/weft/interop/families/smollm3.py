@@ -6,6 +6,7 @@ from typing import Any
 from weft.core import Attention, Block, RmsNorm
 from weft.errors import ConfigError
 from weft.interop.families.llama import offset_keys
+from weft.interop.families.parts import decoder_tasks
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, layer_types, one_window, type_keys
 from weft.interop.their_config import TheirConfig
 
@@ -14,7 +15,7 @@ class SmolLm3(RotaryDecoder):
     """SmolLM3ForCausalLM and SmolLM3Model."""
 
     name = "smollm3"
-    tasks = {"SmolLM3ForCausalLM": "language-model", "SmolLM3Model": None}
+    tasks = decoder_tasks("SmolLM3")
     harmless = frozenset({"attention_dropout", "pretraining_tp", "max_window_layers"})
     defaults = {
         "vocab_size": 128256,
