@@ -17,7 +17,7 @@ CODECS = {
     "reconstruct-images": {"PictureCodec"},
     "distill-images": {"PictureCodec"},
     "caption": {"PictureCodec", "TextCodec"},
-    "answer": {"PictureCodec", "TextCodec", "UsualAnswers"},
+    "answer": {"PictureCodec", "TextCodec", "UsualAnswers", "SeveralCodec"},
     "forecast": {"FieldCodec"},
     "fit-field": {"PlaceCodec", "ColourCodec", *LABELS},
     "embed-words": {"WordCodec"},

@@ -107,7 +107,9 @@ def test_what_was_read_and_written_is_the_same_folder_from_then_on(tmp_path: Pat
     if name == "clip, pictures alone, pooler":  # they read these names with and without what they begin with
         original = {f"vision_model.{key}": value for key, value in original.items()}
     folded = {key for key in written if key.endswith(FOLDED)}
-    assert all(torch.equal(written[key], original[key]) for key in written.keys() - folded)
+    hidden = {key for key in written if key.endswith("registers.embeddings.mask_token")}  # no model of ours reads it
+    assert all(torch.equal(written[key], original[key]) for key in written.keys() - folded - hidden)
+    assert not any(written[key].any() for key in hidden)
     assert written.keys() == original.keys()
     back, report = type(model).from_pretrained(first, output_loading_info=True)
     assert not any(report.values())
@@ -485,7 +487,7 @@ def test_a_writer_whose_map_between_widths_is_missing_has_no_counterpart(tmp_pat
     ("part", "keys", "message"),
     [
         ("encoder", {"model_type": "swin"}, "model_type is 'swin'"),
-        ("decoder", {"model_type": "bert"}, "model_type is 'bert'"),
+        ("decoder", {"model_type": "bloom"}, "model_type is 'bloom'"),
         ("decoder", {"add_cross_attention": False}, "add_cross_attention is False"),
         ("decoder", {"cross_attention_hidden_size": 32}, "cross_attention_hidden_size"),
         ("encoder", {"patch_size": 7}, "not a multiple"),
