@@ -135,7 +135,7 @@ TRIALS: dict[str, Trial] = {
     "distill-images": Trial(
         files=("sides.npz",),
         settings={"batch": 4, "patch": 4},
-        drawn={"drop": 0.25, "strength": "heavy"},
+        drawn={"drop": 0.25, "strength": "heavy", "near": 4},
         named=True,
         input=PIXELS,
         answer={"input", "vector"},

@@ -16,11 +16,11 @@ CAPTION = Card(
     reads="weft.domains.captions.dataset.CaptionedPictures",
     training=CaptionTraining,
     models={
+        "show-attend-tell": "the default: an LSTM with attention over the picture for each word (Xu et al., 2015)",
         "swift": "a transformer on convolutional features, and the decoder of translation's swift",
         "transformer": "a Vision Transformer, and a decoder of GPT-2's layout; weft export --to hf writes it",
         "cnn-transformer": "the same decoder, and a transformer on convolutional features",
         "one-stream": "the picture's tokens and the words in one sequence: a single transformer, no separate decoder",
-        "show-attend-tell": "the default: an LSTM with attention over the picture for each word (Xu et al., 2015)",
         "cnn-lstm": "an LSTM that is given the picture as one vector (after Vinyals et al., 2015)",
         "coca": "swift with a contrastive loss: also finds pictures by text, and classifies untrained (zero-shot)",
     },
