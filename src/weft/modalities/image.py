@@ -224,7 +224,7 @@ class PictureEmbed(Embedder):
         return {"row": row, "column": column, "south": y * ground, "east": x * ground}
 
     def _over_grid(self, middles: Float[Tensor, "1 N"], places: int, side: int) -> Float[Tensor, "1 N"]:
-        """Where the middles of tokens, counted in tokens along a side of so many pixels, lie on the grid's places."""
+        """Token centres as coordinates of the position grid, along a side of that many pixels."""
         if self.config.stretched == "edges":
             return middles * (places * self.config.stride / side) - 0.5
         last = math.ceil(side / self.config.stride) - 1

@@ -10,9 +10,10 @@ from weft.errors import ConfigError
 from weft.interop.families import patches
 from weft.interop.families.bert import bert_keys, bert_sizes
 from weft.interop.families.bert_decoder import body_rules, head_rules, reading, with_words
+from weft.interop.families.clip_towers import write_trunk
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.families.sizes import Sizes
-from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
+from weft.interop.family import ACTIVATIONS, only
 from weft.interop.marks import Marks
 from weft.interop.picture_rules import Folded, Permuted
 from weft.interop.pictures import PictureFamily, seen
@@ -164,19 +165,7 @@ def _read_pictures(given: TheirConfig) -> Stream.Config:
 
 
 def _write_pictures(stream: Stream.Config) -> dict[str, Any]:
-    blocks = stream.trunk.all_blocks()
-    if not blocks:
-        raise ConfigError("the encoder of pictures has no blocks")
-    mix, mlp = only(blocks[0].mix, Attention.Config, "mix"), only(blocks[0].transform, Mlp.Config, "transform")
-    return {
-        **patches.write_patches(stream),
-        "num_hidden_layers": len(blocks),
-        "num_attention_heads": mix.heads,
-        "intermediate_size": mlp.hidden or round(mlp.ratio * stream.dim),
-        "hidden_act": THEIR_ACTIVATION[mlp.activation],
-        "layer_norm_eps": blocks[0].norm.eps,
-        "attention_dropout": 0.0,
-    }
+    return {**patches.write_patches(stream), **write_trunk(stream)}
 
 
 def _picture_rules(stream: Stream.Config) -> list[WeightRule]:

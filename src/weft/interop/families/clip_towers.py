@@ -59,7 +59,7 @@ def projected(stream: Stream.Config, width: int, *, unit: bool) -> Stream.Config
 
 def write_pictures(stream: Stream.Config) -> dict[str, Any]:
     """The keys of the tower of pictures."""
-    return {**patches.write_patches(stream), **_write_trunk(stream), "projection_dim": vector_width(stream)}
+    return {**patches.write_patches(stream), **write_trunk(stream), "projection_dim": vector_width(stream)}
 
 
 def write_texts(stream: Stream.Config) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def write_texts(stream: Stream.Config) -> dict[str, Any]:
     if embed.end is None or embed.end == HIGHEST:
         raise ConfigError(f"text.embed.end is {embed.end}; CLIP ends texts at an id other than {HIGHEST}")
     return {
-        **_write_trunk(stream),
+        **write_trunk(stream),
         "hidden_size": stream.dim,
         "vocab_size": embed.vocab,
         "max_position_embeddings": only(place.code, Learned.Config, "text.embed.place.code").size,
@@ -125,7 +125,8 @@ def _read_trunk(given: TheirConfig, *, heads: int, hidden: int) -> tuple[Trunk.C
     return Trunk.Config(depth=given.whole("num_hidden_layers", 12), block=block, norm=None), norm
 
 
-def _write_trunk(stream: Stream.Config) -> dict[str, Any]:
+def write_trunk(stream: Stream.Config) -> dict[str, Any]:
+    """The keys of a trunk whose blocks are all alike."""
     blocks: Sequence[Block.Config] = stream.trunk.all_blocks()
     if not blocks:
         raise ConfigError("the trunk has no blocks")

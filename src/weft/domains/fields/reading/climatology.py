@@ -21,7 +21,7 @@ SOLVED_AT_ONCE = 20_000  # cells with missing values, each with its own small sy
 YEAR = 365.25  # days
 FEWEST_YEARS = 15  # from which a change of the climate can be told
 HALF_LIVES = (40.0, 20.0, 10.0, 5.0)  # years
-TOLD_BY = 5  # the last part of the fields, one in so many, by which half-lives are compared
+TOLD_BY = 5  # half-lives are compared on the last fifth of the fields
 FEWEST_PAIRS = 10  # for the correlation of a cell; with fewer it has the mean correlation of its layer
 LEAST_SPREAD = 1e-3  # of a cell, as a share of its layer's
 
@@ -33,7 +33,7 @@ def learn(
 ) -> Climate:
     """The climate of the fields to train on: means by season and hour, spreads, correlations at 1..lags steps.
 
-    With a `half_life`, a field counts half as much in the mean for every so many years that it lies before the last.
+    With a `half_life` in years, the weight of a field in the mean halves with each such span before the last field.
     """
     fields, total = stretch.fields, 2 * len(stretch)
     if not len(stretch):
@@ -79,7 +79,9 @@ def best_half_life(stretch: FieldSpan) -> float | None:
             squares += (area * np.where(known, difference, 0.0) ** 2).sum((0, 2, 3))
             counts += (area * known).sum((0, 2, 3))
         mean_squares = squares / np.maximum(counts, 1e-12)
-        errors[half_life] = float(np.log(np.maximum(mean_squares, 1e-300)).mean())  # whatever the units of a layer
+        errors[half_life] = float(
+            np.log(np.maximum(mean_squares, 1e-300)).mean()
+        )  # by logarithms, units of layers do not matter
     return min(errors, key=errors.__getitem__)
 
 
