@@ -52,7 +52,10 @@ DOMAINS: dict[str, set[str]] = {
 }
 ABOVE_DOMAINS = {"registry", "recognising"}
 TORCH_FREE = ("cards", "settings", "reading", "dataset", "sample")  # roles of a domain
-NAMES = ["Run", "Tokens", "WeftError", "__version__", "check", "fit", "load", "record", "train"]
+NAMES = [
+    "Added", "Hidden", "Pinned", "Replaced", "Run", "Scaled", "Tokens", "Unread", "WeftError", "Without", "__version__",
+    "changed", "check", "fit", "load", "record", "train",
+]  # fmt: skip
 
 
 def imports(file: Path) -> set[str]:

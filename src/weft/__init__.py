@@ -44,6 +44,14 @@ from weft.machine import avoid_broken_amx, do_without_home
 from weft.version import VERSION as __version__
 
 if TYPE_CHECKING:
+    from weft.core import Added as Added
+    from weft.core import Hidden as Hidden
+    from weft.core import Pinned as Pinned
+    from weft.core import Replaced as Replaced
+    from weft.core import Scaled as Scaled
+    from weft.core import Unread as Unread
+    from weft.core import Without as Without
+    from weft.core import changed as changed
     from weft.core import record as record
     from weft.runs import Run as Run
     from weft.runs import check as check
@@ -56,8 +64,16 @@ avoid_broken_amx()
 do_without_home()
 
 _homes = {
+    "Added": "weft.core",
+    "Hidden": "weft.core",
+    "Pinned": "weft.core",
+    "Replaced": "weft.core",
     "Run": "weft.runs",
+    "Scaled": "weft.core",
     "Tokens": "weft.tokens",
+    "Unread": "weft.core",
+    "Without": "weft.core",
+    "changed": "weft.core",
     "check": "weft.runs",
     "fit": "weft.runs",
     "load": "weft.runs",
@@ -65,7 +81,10 @@ _homes = {
     "train": "weft.runs",
 }
 
-__all__ = ["Run", "Tokens", "WeftError", "__version__", "check", "fit", "load", "record", "train"]
+__all__ = [
+    "Added", "Hidden", "Pinned", "Replaced", "Run", "Scaled", "Tokens", "Unread", "WeftError", "Without", "__version__",
+    "changed", "check", "fit", "load", "record", "train",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

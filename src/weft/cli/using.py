@@ -12,6 +12,7 @@ from weft.cli.words import (
     Json,
     RunFolder,
     Set,
+    changed_by,
     examples,
     inputs_of,
     load_run,
@@ -70,11 +71,27 @@ def predict(
     """
     output.prepare()
     loaded = load_run(run, broken=broken)
-    from weft.runs.answer_table import Answered, is_answered_as_table
     from weft.runs.asking import check_output
 
     check_output(loaded, output_, [*(inputs or ()), input])
     settings = settings_of(set_, loaded.predict)
+    with changed_by(loaded, settings):
+        return _predicted(loaded, run, inputs, input, output_, text, settings, json)
+
+
+def _predicted(
+    loaded: "Run",
+    run: str,
+    inputs: list[str] | None,
+    input: Path | None,
+    output_: Path | None,
+    text: bool,
+    settings: dict[str, Any],
+    json: bool,
+) -> int:
+    """Answers on stdout or in a file; the exit code."""
+    from weft.runs.answer_table import Answered, is_answered_as_table
+
     task, gives = loaded.task, loaded.task.gives(loaded.loaded)
     own = output_ is not None and output_.suffix.lower() in gives.endings
     asked = _asked(loaded, inputs, input, text, {**settings, **({"output": output_} if own else {})})
@@ -135,7 +152,9 @@ def evaluate(
     """Measure a trained model on data."""
     output.prepare()
     loaded = load_run(run, broken=broken)
-    output.evaluated(loaded.evaluate(data or None, **settings_of(set_, loaded.evaluate)), json)
+    settings = settings_of(set_, loaded.evaluate)
+    with changed_by(loaded, settings):
+        output.evaluated(loaded.evaluate(data or None, **settings), json)
 
 
 @commands.command(
@@ -146,6 +165,7 @@ def evaluate(
         "weft look runs/reviews-1 test.csv --row 3 -o look.png     the third row of a table",
         "weft look runs/photos-1 picture.jpg -o look.png",
         "weft look runs/photos-1 picture.jpg --set by=occlusion -o look.png",
+        'weft look runs/book-1 "Once upon a" --set without=3.2     without head 2 of layer 3',
         "weft look runs/photos-1 --what filters,positions -o learned.png",
         "weft look runs/words-1 paris france rome italy -o words.png       words on a plane",
     )
@@ -191,8 +211,9 @@ def look(
         fix = 'give a text or the name of a picture, as in: weft look RUN "My house is tiny."'
         raise WeftError(problem, where="weft look", fix=fix)
     settings = settings_of(set_, loaded.look, {"what": what})
-    view = loaded.look(asked if several else asked[0] if asked else None, row=row, **settings)
-    output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
+    with changed_by(loaded, settings):
+        view = loaded.look(asked if several else asked[0] if asked else None, row=row, **settings)
+        output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
 
 
 @commands.command(
@@ -232,6 +253,8 @@ def embed(
 
     loaded = load_run(run, broken=broken)
     given = inputs_of(loaded, "embed", inputs, None, text=text) if inputs else list(piped())
-    found, failed = embed_inputs(loaded, given, output_, query or (), best, settings_of(set_, loaded.embed))
+    settings = settings_of(set_, loaded.embed)
+    with changed_by(loaded, settings):
+        found, failed = embed_inputs(loaded, given, output_, query or (), best, settings)
     output.embedded({"run": run, **found, **output.failures(failed)}, json)
     return WeftError.exit_code if failed else 0

@@ -4,7 +4,8 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,6 +76,25 @@ def settings_of(
             raise WeftError(f"{name} is not a setting", where="--set", fix=f"give it as --{name.strip('_')}")
         settings[name] = value
     return settings
+
+
+@contextmanager
+def changed_by(run: "Run", settings: dict[str, Any]) -> Iterator[None]:
+    """Changes the run's model as settings say (without, scaled, …), which are taken out of all settings.
+
+    A change that no pass came to is refused when the work is done.
+    """
+    from weft.inspect.change_words import taken, words_of
+
+    changes = taken(settings).found()
+    if not changes:
+        yield
+        return
+    with run.changed(*changes) as found:
+        yield
+    if found.unmet:
+        problem = "nothing of this input went through the part that is changed"
+        raise WeftError(problem, where=f"--set {words_of(found.unmet[0])}", fix="name another stream or layer")
 
 
 def load_run(folder: str, *, broken: bool = False) -> "Run":

@@ -18,7 +18,9 @@ mixers with one call: `mixer(x, at, slots)`.
     linear, row_table         linear maps and how they start; tables of which a step reads few rows
     heads                     tokens become values
     adapters                  small matrices that learn beside large ones (LoRA)
-    recording                 keeps queries, keys and values for those who look
+    recording                 keeps queries, keys and values, the stream and what branches add, for those who look
+    changes                   what may be switched off, scaled, unread, pinned, replaced, added, hidden
+    inside, watched_reading   where a pass is kept and changed: layers and branches; the weights of attention
     int8, threads             products in eight bits; how many threads suit a model
     native_training, native_reading   operators with gradients in native code; lines of a stream read by it
 
@@ -50,6 +52,18 @@ from weft.core.adapters import LowRank
 from weft.core.attention import Attention
 from weft.core.block import Block, Parallel, ParallelOneNorm, Plain, PostNorm, PreNorm, ResultNorm, SandwichNorm, Wiring
 from weft.core.cache import Cache, Slots
+from weft.core.changes import (
+    Added,
+    Change,
+    Hidden,
+    Pinned,
+    Replaced,
+    Scaled,
+    Unread,
+    Without,
+    changed,
+    changes_from_json,
+)
 from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, MeanToken, MemoryVector
 from weft.core.distances import Disentangled, Distances
 from weft.core.heads import Dense, FirstAndMean, Head, PerClassToken, PerToken, Pooled, Summary
@@ -57,7 +71,7 @@ from weft.core.linear import Gpt2Init, Init, Out, ReluInit, SilentInit, SineInit
 from weft.core.mixers import Average, Last, Mixer
 from weft.core.mixture import Mixture
 from weft.core.norms import LayerNorm, LayerScale, Norm, OnePlusRmsNorm, RmsNorm
-from weft.core.recording import Reading, Recorder, record
+from weft.core.recording import Reading, Recorder, StreamPass, record
 from weft.core.recurrent import Lstm, Recurrent, Rnn
 from weft.core.rules import Edges, Rule, Same, Stride, Tile, Window
 from weft.core.scope import Pass, Scope
@@ -68,12 +82,14 @@ from weft.core.transforms import BoundedGated, Gated, Layer, Mlp, Pointwise, Tra
 from weft.core.trunk import Trunk
 
 __all__ = [
-    "Abreast", "Additive", "Attention", "Average", "Block", "BoundedGated", "Cache", "Capped", "ContextGate",
-    "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState", "Gated",
-    "Gpt2Init", "Head", "Init", "Last", "LastToken", "Layer", "LayerNorm", "LayerScale", "LowRank", "Lstm",
-    "MeanShares", "MeanToken", "MemoryVector", "Mixer", "Mixture", "Mlp", "NeighbourShift", "Norm", "OnePlusRmsNorm",
-    "Out", "Parallel", "ParallelOneNorm", "Pass", "PerClassToken", "PerToken", "Plain", "Pointwise", "Pooled",
-    "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit", "ResultNorm", "RmsNorm", "Rnn", "Rule",
-    "Same", "SandwichNorm", "Scope", "Score", "Shares", "SilentInit", "SineInit", "Slots", "Stride", "Summary",
-    "SymmetricShares", "Tile", "TokenShift", "Transform", "Trunk", "Window", "Wiring", "record",
+    "Abreast", "Added", "Additive", "Attention", "Average", "Block", "BoundedGated", "Cache", "Capped", "Change",
+    "ContextGate", "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState",
+    "Gated", "Gpt2Init", "Head", "Hidden", "Init", "Last", "LastToken", "Layer", "LayerNorm", "LayerScale",
+    "LowRank", "Lstm", "MeanShares", "MeanToken", "MemoryVector", "Mixer", "Mixture", "Mlp", "NeighbourShift",
+    "Norm", "OnePlusRmsNorm", "Out", "Parallel", "ParallelOneNorm", "Pass", "PerClassToken", "PerToken", "Pinned",
+    "Plain", "Pointwise", "Pooled", "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit",
+    "Replaced", "ResultNorm", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scaled", "Scope", "Score",
+    "Shares", "SilentInit", "SineInit", "Slots", "StreamPass", "Stride", "Summary", "SymmetricShares", "Tile",
+    "TokenShift", "Transform", "Trunk", "Unread", "Window", "Wiring", "Without", "changed", "changes_from_json",
+    "record",
 ]  # fmt: skip

@@ -1,21 +1,24 @@
 """Attention: project, turn, score, read. Holds the weights; the arithmetic is in `kernels`."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from einops import rearrange
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from weft.config import at_least
 from weft.core import kernels, native_reading, recording
 from weft.core.cache import Slots
+from weft.core.inside import Inside
 from weft.core.linear import Out
 from weft.core.mixers import Mixer
 from weft.core.norms import Norm
 from weft.core.rules import Rule
 from weft.core.scope import Pass, Scope
 from weft.core.scores import Dot, Score, ScoreOf
+from weft.core.watched_reading import watched_reading
 from weft.errors import ConfigError
 from weft.position import Bias, Turn, turn
 
@@ -104,10 +107,10 @@ class Attention(Mixer):
     def forward(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
         if self.cross:
             assert at.cross is not None and at.memory is not None, "this attention reads a memory: none was given"
-            return self.read(x, at.memory.x, at.cross, slots)
+            return self.read(x, at.memory.x, at.cross, slots, at.inside)
         scope = at.own
         qkv = self.qkv(x)
-        if slots is None and (whole := native_reading.read(self, qkv, scope)) is not None:
+        if slots is None and at.inside is None and (whole := native_reading.read(self, qkv, scope)) is not None:
             return self.out(whole)
         q, k, v = qkv.split(self.sizes, -1)
         q = self.place(q, self.q_norm, scope, "queries").transpose(1, 2)
@@ -115,18 +118,23 @@ class Attention(Mixer):
         v = v.unflatten(-1, (self.groups, -1)).transpose(1, 2)
         if slots is not None:
             k, v = slots.append("k", k, dim=2), slots.append("v", v, dim=2)
-        return self.finish(q, k, v, scope)
+        return self.finish(q, k, v, scope, at.inside)
 
     def read(
-        self, x: Float[Tensor, "B Q D"], memory: Float[Tensor, "M K E"], scope: Scope, slots: Slots | None = None
+        self,
+        x: Float[Tensor, "B Q D"],
+        memory: Float[Tensor, "M K E"],
+        scope: Scope,
+        slots: Slots | None = None,
+        inside: Inside | None = None,
     ) -> Float[Tensor, "B Q D"]:
         """The attention output over a memory; its keys and values are computed once and kept in the slots."""
         q = self.place(self.q(x), self.q_norm, scope, "queries").transpose(1, 2)
         if slots is None:
-            return self.finish(q, *self.keys(memory, scope), scope)
+            return self.finish(q, *self.keys(memory, scope), scope, inside)
         # they are read at every step: each head's stand side by side, which takes about two thirds of the time
         k, v = slots.once("memory", lambda: tuple(one.contiguous() for one in self.keys(memory, scope)))
-        return self.finish(q, k, v, scope)
+        return self.finish(q, k, v, scope, inside)
 
     def keys(
         self, memory: Float[Tensor, "B K E"], scope: Scope
@@ -157,9 +165,14 @@ class Attention(Mixer):
         return scope.memo(key, lambda: turning(tokens.coords, dtype))
 
     def finish(
-        self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "M G K d"], v: Float[Tensor, "M G K e"], scope: Scope
+        self,
+        q: Float[Tensor, "B H Q d"],
+        k: Float[Tensor, "M G K d"],
+        v: Float[Tensor, "M G K e"],
+        scope: Scope,
+        inside: Inside | None = None,
     ) -> Float[Tensor, "B Q D"]:
-        """The weighted sum of the values, projected back to the stream."""
+        """The weighted sum of the values, projected back to the stream; `inside` is what is kept and changed of it."""
         rows_per_memory = q.shape[0] // k.shape[0]
         if rows_per_memory > 1:  # rows that share a memory become queries of one row: its keys are read once
             assert not self.rules and self.bias is None, "what is read depends on the row's own places"
@@ -168,10 +181,24 @@ class Attention(Mixer):
             out, weights = kernels.without_padding(q, k, v, scope, self.sum_values)
         else:
             out, weights = self.sum_values(q, k, v, scope)
-        recorder = recording.active()
-        if recorder is not None:
-            recorder.keep(recording.Reading(self, q, k, v, scope, weights))
+        if inside is not None or recording.active() is not None:
+            out = watched_reading(self, recording.Reading(self, q, k, v, scope, weights), out, inside)
         return self.out(rearrange(out, "b h (f q) d -> (b f) q (h d)", f=rows_per_memory))
+
+    def weights(
+        self,
+        q: Float[Tensor, "B H Q d"],
+        k: Float[Tensor, "M G K d"],
+        scope: Scope,
+        *,
+        heads: Sequence[int] | None = None,
+        closed: Bool[Tensor, "B h Q K"] | None = None,
+    ) -> Float[Tensor, "B h Q K"]:
+        """The attention weights in full, of all heads or of some; `closed` are pairs that may not be read."""
+        score, bias = self.score.heads_at(scope, self, heads), self.bias_of(scope)
+        return kernels.weigh(
+            q, k, scope, rules=self.rules, score=score, bias=bias, sinks=self.sinks, heads=heads, closed=closed
+        )
 
     def score_of(self, scope: Scope) -> ScoreOf:
         """The score as a function of queries and keys; where it depends on distances, of those in this scope."""
@@ -179,11 +206,10 @@ class Attention(Mixer):
 
     def sum_values(self, q: Tensor, k: Tensor, v: Tensor, scope: Scope) -> tuple[Tensor, Tensor | None]:
         """The weighted sum of the values, (B H Q e), and the weights where they had to be written out."""
-        bias = self.bias_of(scope)
         if self.score.factor is not None and self.sinks is None:
-            return kernels.attend(q, k, v, scope, rules=self.rules, factor=self.score.factor, bias=bias), None
-        score = self.score_of(scope)
-        weights = kernels.weigh(q, k, scope, rules=self.rules, score=score, bias=bias, sinks=self.sinks)
+            bias, factor = self.bias_of(scope), self.score.factor
+            return kernels.attend(q, k, v, scope, rules=self.rules, factor=factor, bias=bias), None
+        weights = self.weights(q, k, scope)
         return kernels.weighted(weights, v, scope), weights
 
     def bias_of(self, scope: Scope) -> kernels.BiasOf | None:

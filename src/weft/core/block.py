@@ -249,6 +249,8 @@ class Block(Part, nn.Module):
         shift: Neighbours | None = getattr(self, f"{name}_shift", None)
         for last in behind:
             compute = compute if last is None else _followed(compute, last)
+        if (inside := at.inside) is not None:
+            compute = _followed(compute, lambda y: inside.branch(name, y))
         if shift is None:
             return Branch(compute, norm)
         if self.wiring.config.reads_normed:  # norm and shift may then be one operation

@@ -135,6 +135,10 @@ class Cache:
         self.note_line(first, self.length, room)
         return room
 
+    def valid(self) -> Bool[Tensor, "B N"] | None:
+        """Which of the tokens read so far are real; None where nothing was read."""
+        return self._places.line("valid")[:, : self.length] if self.length else None
+
     def valid_behind_prefix(self) -> Bool[Tensor, "B N"] | None:
         """Which places of the line are real, where a memory stands before the tokens; otherwise None."""
         return self._places.line("valid") if self._order is Order.PREFIX else None

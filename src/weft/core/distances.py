@@ -4,7 +4,7 @@ A trunk has one table with a vector for each kind of distance; each attention ma
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -124,9 +124,12 @@ class Disentangled(Score):
         """The product of contents alone."""
         return (q * self.scale) @ k.transpose(-1, -2)
 
-    def heads_at(self, scope: "Scope", attention: "Attention") -> ScoreOf:
+    def heads_at(self, scope: "Scope", attention: "Attention", heads: Sequence[int] | None = None) -> ScoreOf:
         """The whole score, for tokens at the distances of this scope."""
         distances = self._distance_heads(scope, attention)
+        if heads is not None:
+            q, k = (None if side is None else side[list(heads)] for side in (distances.q, distances.k))
+            distances = DistanceHeads(q, k, distances.rows)
 
         def score(q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
             total, heads = self(q, k), q.shape[1]

@@ -4,11 +4,11 @@ The law: every kernel equals `explicit`, and a query with nothing to read reads 
 stated facts; the caller never chooses. Shared key heads (G < H) are read in groups, never copied.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from einops import rearrange
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -89,7 +89,7 @@ def weighted(weights: Float[Tensor, "B H Q K"], v: Float[Tensor, "B G K e"], sco
     """The sum of the values by their weights."""
     if not scope.keys.unpadded:
         v = v.masked_fill(~scope.keys.valid[:, None, :, None], 0.0)
-    return weights.to(v.dtype) @ _repeat(v, weights.shape[1])
+    return weights.to(v.dtype) @ repeat_heads(v, weights.shape[1])
 
 
 def weigh(
@@ -101,17 +101,24 @@ def weigh(
     score: ScoreOf,
     bias: BiasOf | None = None,
     sinks: Float[Tensor, "H"] | None = None,
-) -> Float[Tensor, "B H Q K"]:
+    heads: Sequence[int] | None = None,
+    closed: Bool[Tensor, "B h Q K"] | None = None,
+) -> Float[Tensor, "B h Q K"]:
     """The attention weights themselves; rows with nothing to read are zero.
 
-    `sinks` are a score for each head that takes its part of the softmax without a value.
+    `sinks` are a score for each head that takes its part of the softmax without a value. `heads` are some of them,
+    for which `score` is; `closed` are further pairs that may not be read.
     """
-    scores = score(q, _repeat(k, q.shape[1]))
+    k = repeat_heads(k, q.shape[1])
+    chosen = slice(None) if heads is None else list(heads)
+    scores = score(q[:, chosen], k[:, chosen])
     if bias is not None:
-        scores = scores + bias(scope).to(scores.dtype)
-    if scope.shape(rules) is Shape.ALL:
+        added = bias(scope).to(scores.dtype)
+        scores = scores + (added if added.shape[1] == 1 else added[:, chosen])
+    sinks = None if sinks is None else sinks[chosen]
+    if scope.shape(rules) is Shape.ALL and closed is None:
         return _softmax(scores, sinks)
-    mask = scope.mask(rules)
+    mask = scope.mask(rules) if closed is None else scope.mask(rules) & ~closed
     # the smallest finite number keeps an empty row free of NaN, forward and backward; it is then set to zero
     scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     return _softmax(scores, sinks).masked_fill(~mask, 0.0)
@@ -252,5 +259,6 @@ def _plus(scores: Float[Tensor, "BG RQ K"], added: Float[Tensor, "#B #H Q K"], g
     return rearrange(apart, "b (g r) n k -> (b g) (r n) k", g=groups)
 
 
-def _repeat(t: Float[Tensor, "B G K d"], heads: int) -> Float[Tensor, "B H K d"]:
+def repeat_heads(t: Float[Tensor, "B G K d"], heads: int) -> Float[Tensor, "B H K d"]:
+    """Key heads repeated for each of the query heads that share them."""
     return t if t.shape[1] == heads else t.repeat_interleave(heads // t.shape[1], 1)

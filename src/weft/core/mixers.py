@@ -8,9 +8,11 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
 from weft.core.cache import Slots
 from weft.core.edges import edge_sum
+from weft.core.inside import Inside
 from weft.core.rules import Rule
 from weft.core.scope import Pass, Scope
 from weft.core.shares import MeanShares, Shares
+from weft.core.watched_reading import cut_edges
 from weft.errors import ConfigError
 from weft.relations import EdgeList
 from weft.tokens import Tokens
@@ -76,7 +78,8 @@ class Average(Mixer):
         self.out = nn.Linear(memory_dim or dim, dim) if config.mapped else nn.Identity()
 
     def forward(self, x: Float[Tensor, "B Q D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B Q D"]:
-        if self.cross and self.memory_shareable:
+        cut = at.inside if at.inside is not None and at.inside.unread("read" if self.cross else "mix") else None
+        if self.cross and self.memory_shareable and cut is None:
             return self.whole_memory(x, at, slots)
         if self.cross:
             assert at.cross is not None and at.memory is not None
@@ -88,7 +91,7 @@ class Average(Mixer):
         padding = ~scope.keys.valid[..., None]
         source = found = source.masked_fill(padding, 0.0)
         for step in range(self.steps):
-            found = self.mean(found.masked_fill(padding, 0.0) if step else found, scope)
+            found = self.mean(found.masked_fill(padding, 0.0) if step else found, scope, cut)
             if self.teleport:
                 found = torch.lerp(found, source, self.teleport)
         return self.out(found)
@@ -103,9 +106,11 @@ class Average(Mixer):
 
         return for_all_queries(mapped() if slots is None else slots.once("mean", mapped), x, at)
 
-    def mean(self, source: Float[Tensor, "B K E"], scope: Scope) -> Float[Tensor, "B Q E"]:
-        """The mean of what each query may read; zero where that is nothing."""
+    def mean(self, source: Float[Tensor, "B K E"], scope: Scope, cut: Inside | None = None) -> Float[Tensor, "B Q E"]:
+        """The mean of what each query may read; zero where that is nothing. `cut` says which pairs are not read."""
         edges, key = scope.edges(self.rules), ("shares", self.rules, self.weight, self.shares)
+        if cut is not None:
+            return self._mean_of_rest(source, scope, edges, cut)
         if edges is not None:
             shares = scope.memo(key, lambda: self.shares.of_edges(self._weights(edges, scope), edges))
             return edge_sum(source.flatten(0, 1), shares.to(source.dtype), edges).unflatten(0, source.shape[:2])
@@ -113,6 +118,19 @@ class Average(Mixer):
             count = scope.keys.valid.sum(1)[:, None, None].clamp(min=1)
             return (source.sum(1, keepdim=True) / count).expand(-1, scope.queries.shape[1], -1)
         return self._of_pairs(scope, source.dtype) @ source
+
+    def _mean_of_rest(
+        self, source: Float[Tensor, "B K E"], scope: Scope, edges: EdgeList | None, cut: Inside
+    ) -> Float[Tensor, "B Q E"]:
+        """The mean without the pairs that a change has cut."""
+        if edges is not None:
+            kept = self._weights(edges, scope).masked_fill(cut_edges(cut, None, edges, cut.queries()), 0.0)
+            shares = self.shares.of_edges(kept, edges).to(source.dtype)
+            return edge_sum(source.flatten(0, 1), shares, edges).unflatten(0, source.shape[:2])
+        closed = cut.closed_pairs("read" if self.cross else "mix", None, scope.keys)
+        rows = len(closed) // len(source)
+        pairs = self._pair_weights(scope, source.dtype).repeat_interleave(rows, 0).masked_fill(closed, 0.0)
+        return self.shares.of_matrix(pairs) @ source.repeat_interleave(rows, 0)
 
     def _weights(self, edges: EdgeList, scope: Scope) -> Float[Tensor, "E"]:
         """The weight of each edge; that of padding is 0 where it would count for others."""
@@ -123,10 +141,14 @@ class Average(Mixer):
 
     def _of_pairs(self, scope: Scope, dtype: torch.dtype) -> Float[Tensor, "B Q K"]:
         """The share of each pair."""
+        return self.shares.of_matrix(self._pair_weights(scope, dtype))
+
+    def _pair_weights(self, scope: Scope, dtype: torch.dtype) -> Float[Tensor, "B Q K"]:
+        """The weight of each pair; 0 where nothing may be read."""
         weights = scope.mask(self.rules)[:, 0].to(dtype)
         if self.weight is not None:
             weights = weights * scope.relations((self.weight,))[self.weight].to(dtype)
-        return self.shares.of_matrix(weights if self.shares.per_query else weights * scope.queries.valid[..., None])
+        return weights if self.shares.per_query else weights * scope.queries.valid[..., None]
 
 
 class Last(Mixer):

@@ -172,8 +172,10 @@ class Recurrent(Mixer):
 
         k, v = cross.memo(f"memory of {id(self)}", keys) if slots is None else slots.once("memory", keys)
         q = reader.place(reader.q(h[:, None]), reader.q_norm, scope, "queries").transpose(1, 2)
-        context = reader.finish(q, k, v, scope)[:, 0]
-        return context if self.gate is None else self.gate(h, context)
+        inside = None if at.inside is None else at.inside.at_token(t)
+        context = reader.finish(q, k, v, scope, inside)[:, 0]
+        context = context if self.gate is None else self.gate(h, context)
+        return context if inside is None else inside.context(context)
 
 
 class Rnn(Recurrent):

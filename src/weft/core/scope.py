@@ -5,15 +5,16 @@ whether everything is readable, the plain causal triangle, a band along the diag
 """
 
 from collections.abc import Callable, Hashable
+from copy import copy
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from einops import rearrange
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -22,6 +23,9 @@ from weft.core.rules import Edges, Rule, Tile, Window
 from weft.position import Bias
 from weft.relations import EdgeList, matrix, relation_of
 from weft.tokens import Order, Tokens
+
+if TYPE_CHECKING:
+    from weft.core.inside import Inside
 
 MIN_BLOCK = 64  # local blocks are multiples of this: smaller ones do not fill the processor
 
@@ -119,6 +123,7 @@ class Scope:
     ):
         self.queries, self.keys, self.ranked = queries, keys, ranked
         self.bias, self.distances = bias, distances
+        self.asked: Tensor | None = None  # the places of the queries among all, where the scope is of some of them
         self._memo: dict[Hashable, Any] = {}
 
     def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -126,6 +131,22 @@ class Scope:
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]
+
+    def of_queries(self, index: Int[Tensor, "q"]) -> "Scope":
+        """The scope of some of the queries: what it computes grows with their number."""
+        tokens = self.queries
+        some = Tokens(
+            tokens.x[:, index, :0],
+            tokens.valid[:, index],
+            tokens.rank[:, index],
+            {axis: places[:, index] for axis, places in tokens.coords.items()},
+            unpadded=tokens.unpadded,
+            order=Order.FREE if tokens.order is Order.FREE else Order.ANY,
+        )
+        inner = Scope(some, self.keys, ranked=self.ranked, bias=self.bias, distances=self.distances)
+        first = self.keys.shape[1] - self.queries.shape[1]  # queries are the last of the keys
+        inner.asked = index + first
+        return inner
 
     def shape(self, rules: tuple[Rule, ...]) -> Shape:
         """The form of the mask under the rules, from stated facts alone."""
@@ -167,7 +188,10 @@ class Scope:
         if self.ranked:
             allowed = allowed & (self.keys.rank[:, None, :] <= self.queries.rank[:, :, None])
         for rule in rules:
-            allowed = allowed & rule.allow(self.queries, self.keys)
+            if isinstance(rule, Edges):
+                allowed = allowed & self.relations((rule.name,))[rule.name].bool()
+            else:
+                allowed = allowed & rule.allow(self.queries, self.keys)
         return allowed.expand(-1, self.queries.shape[1], -1)[:, None]
 
     def fold(self, rules: tuple[Rule, ...]) -> Fold | Tiling | None:
@@ -184,7 +208,7 @@ class Scope:
         return Tiling(grid, smallest.size, smallest.shift) if smallest.size < max(grid) else None
 
     def _line_fold(self, rules: tuple[Rule, ...]) -> Fold | None:
-        line_axis, length = self.queries.line_axis, self.queries.shape[1]
+        line_axis, length = self.queries.line_axis, self.queries.shape[1]  # some of the queries are no line
         if not self.ranked or line_axis is None or line_axis != self.keys.line_axis or length != self.keys.shape[1]:
             return None
         radii = [rule.radius for rule in rules if isinstance(rule, Window) and rule.axis == line_axis]
@@ -215,11 +239,12 @@ class Scope:
 
     def relations(self, names: tuple[str, ...]) -> dict[str, Tensor]:
         """Relations of the queries, which are the last of the keys, with all keys: (B Q K) by name."""
-        return {name: matrix(self.keys.pairs, name)[:, -self.queries.shape[1] :] for name in names}
+        asked = slice(-self.queries.shape[1], None) if self.asked is None else self.asked
+        return {name: matrix(self.keys.pairs, name)[:, asked] for name in names}
 
     def _edge_rule(self, rules: tuple[Rule, ...]) -> Edges | None:
         """The rule, if there is one, that lets tokens of a stream read along a list of edges."""
-        if not self.ranked or self.queries.shape != self.keys.shape:
+        if not self.ranked or self.asked is not None or self.queries.shape != self.keys.shape:
             return None
         lists = (r for r in rules if isinstance(r, Edges) and isinstance(self.keys.pairs.get(r.name), EdgeList))
         return next(lists, None)
@@ -339,9 +364,18 @@ class Pass:
         distances: Distances | None = None,
     ):
         """`seen` are all tokens read so far, these included, if a cache holds earlier ones; the rest is the trunk's."""
+        self.inside: Inside | None = None  # what is kept and changed within the present layer
         self.tokens = tokens
         self.own = Scope(tokens, tokens if seen is None else seen, ranked=True, bias=bias, distances=distances)
         self.memory = memory
         # how many rows of the batch read one row of the memory; those rows follow one another
         self.rows_per_memory = 1 if memory is None else tokens.shape[0] // memory.shape[0]
         self.cross = None if memory is None else Scope(tokens, memory, ranked=False)
+
+    def within(self, inside: "Inside | None") -> "Pass":
+        """The same pass in a layer of which something is kept or changed."""
+        if inside is None:
+            return self
+        here = copy(self)
+        here.inside = inside
+        return here

@@ -1,7 +1,7 @@
 """Scores: how well a query fits a key. Knows nothing of masks, positions or values."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
@@ -45,8 +45,8 @@ class Score(Part, nn.Module):
     def forward(self, q: Float[Tensor, "B H Q d"], k: Float[Tensor, "B H K d"]) -> Float[Tensor, "B H Q K"]:
         raise NotImplementedError
 
-    def heads_at(self, scope: "Scope", attention: "Attention") -> ScoreOf:
-        """The score between the heads of tokens in this scope. Most scores are the same everywhere."""
+    def heads_at(self, scope: "Scope", attention: "Attention", heads: Sequence[int] | None = None) -> ScoreOf:
+        """The score between the heads of tokens in this scope; `heads` are some of them. Most are alike everywhere."""
         return self
 
 

@@ -1,7 +1,8 @@
 """Trunk: blocks in a row, the same shape out as in. Knows no modality and no task."""
 
 from collections.abc import Iterator
-from itertools import chain, repeat
+from dataclasses import replace
+from itertools import chain
 from typing import Literal
 
 import torch
@@ -10,11 +11,13 @@ from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
+from weft.core import inside
 from weft.core.adapters import LowRank
 from weft.core.attention import Attention
 from weft.core.block import Block
 from weft.core.cache import Cache
 from weft.core.distances import Distances
+from weft.core.inside import Watch
 from weft.core.linear import Gpt2Init, Init
 from weft.core.memories import Across, MemoryUse, Prefix
 from weft.core.norms import LayerNorm, Norm
@@ -95,7 +98,7 @@ class Trunk(Part, nn.Module):
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         blocks = config.all_blocks()
-        self.passes, self.memory, self.gives = config.passes, config.memory.build(), config.gives
+        self.dim, self.passes, self.memory, self.gives = dim, config.passes, config.memory.build(), config.gives
         self.bias = config.bias.build(heads=min(config.biased_heads())) if config.bias else None
         self.distances = config.distances.build(dim=dim) if config.distances else None
         inner = config.memory.block_memory(dim, memory_dim)
@@ -108,7 +111,7 @@ class Trunk(Part, nn.Module):
 
     def forward(self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None) -> Tokens:
         """`cache` holds what was read before and takes in these tokens too."""
-        states = self.states(tokens, memory, cache)
+        tokens, states = self.begun(tokens, memory, cache)
         x = first = next(states)
         for x in states:  # noqa: B007 (the last one is wanted)
             pass
@@ -120,21 +123,66 @@ class Trunk(Part, nn.Module):
         self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None
     ) -> Iterator[Float[Tensor, "B N D"]]:
         """The content ahead of the first block and after each block, computed one by one as they are asked for."""
+        return self.begun(tokens, memory, cache)[1]
+
+    def begun(
+        self, tokens: Tokens, memory: Tokens | None = None, cache: Cache | None = None
+    ) -> tuple[Tokens, Iterator[Float[Tensor, "B N D"]]]:
+        """The tokens as the blocks see them, and `states` of them."""
+        tokens, at, x, before, watch = self._entered(tokens, memory, cache)
+        return tokens, self._through(x, at, before, cache, watch, range(self.layers))
+
+    def between(self, tokens: Tokens, memory: Tokens | None, start: int, stop: int) -> Float[Tensor, "B N D"]:
+        """The content of tokens that have gone through `start` layers, after `stop` layers. Knows no prefix."""
+        _, at, x, before, watch = self._entered(tokens, memory, None)
+        assert not before, "a prefix changes from layer to layer, too"
+        *_, last = self._through(x, at, 0, None, watch, range(start, stop))
+        return last
+
+    @property
+    def layers(self) -> int:
+        """The number of blocks that a pass goes through."""
+        return self.passes * len(self.blocks)
+
+    def _entered(
+        self, tokens: Tokens, memory: Tokens | None, cache: Cache | None
+    ) -> tuple[Tokens, Pass, Float[Tensor, "B N D"], int, Watch | None]:
+        """What blocks need: tokens, scopes, content, the length of a prefix, and what is kept and changed."""
         line = tokens = tokens.padding_zeroed()
         if memory is not None:
             memory = memory.padding_zeroed()
             if cache is None or not cache.length:
                 line = self.memory.line(tokens, memory)
             memory = self.memory.beside(memory)
+        before = line.shape[1] - tokens.shape[1]
+        if (watch := inside.watch(self)) is not None:
+            line = watch.begin(line, cache)
+            hidden = line.unpadded != tokens.unpadded
+            tokens = replace(tokens, valid=line.valid[:, before:], unpadded=False) if hidden else tokens
         seen = cache.extend(line) if cache is not None else None
         weighted = next(chain(self.parameters(), self.buffers()), None) is not None
         if memory is not None and weighted:
             memory = memory.with_x(memory.x.to(self.dtype))  # that of an encoder without blocks is in full precision
         at = Pass(line, seen=seen, memory=memory, bias=self.bias, distances=self.distances)
-        x, before = line.x.to(self.dtype) if weighted else line.x, line.shape[1] - tokens.shape[1]
+        x = line.x.to(self.dtype) if weighted else line.x
+        return tokens, at, x, before, watch
+
+    def _through(
+        self,
+        x: Float[Tensor, "B N D"],
+        at: Pass,
+        before: int,
+        cache: Cache | None,
+        watch: Watch | None,
+        layers: range,
+    ) -> Iterator[Float[Tensor, "B N D"]]:
+        """The content ahead of these layers and after each, without that of `before` tokens of a prefix."""
+        x = x if watch is None or layers.start else watch.state(x, 0)
         yield x[:, before:] if before else x
-        for i, block in enumerate(chain.from_iterable(repeat(self.blocks, self.passes))):
-            x = block(x, at, cache.slots(f"block {i}") if cache is not None else None)
+        for i in layers:
+            block, here = self.blocks[i % len(self.blocks)], at if watch is None else at.within(watch.layer(i + 1))
+            x = block(x, here, cache.slots(f"block {i}") if cache is not None else None)
+            x = x if watch is None else watch.state(x, i + 1)
             yield x[:, before:] if before else x
 
     @property

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from weft.config import Config
+from weft.core import changes, recording
 from weft.core.adapters import fold
 from weft.core.attention import Attention
 from weft.core.int8 import int8_linear, rounded_weight
@@ -57,6 +58,9 @@ def prepared(model: nn.Module, precision: str) -> nn.Module:
     kept = _prepared.setdefault(model, {})
     if precision not in kept:
         kept[precision] = _rounded(model) if precision == "bf16" else _eight_bits(model)
+    for watcher in (recording.active(), changes.active()):
+        if watcher is not None:
+            watcher.follow(model, kept[precision])
     return kept[precision]
 
 

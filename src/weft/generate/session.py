@@ -4,8 +4,9 @@ import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
-from weft.core import recording
+from weft.core import changes, recording
 from weft.core.cache import Cache
+from weft.errors import ConfigError
 from weft.generate.programs import steps_of
 from weft.generate.sampling import Sampling
 from weft.generate.stepping import NativeSteps
@@ -49,6 +50,9 @@ class Session:
     def start(self, prompts: list[list[int]]) -> Float[Tensor, "B V"]:
         """Read the prompts (none may be empty); returns the logits of each row's next token."""
         assert all(prompts), "a prompt needs at least one token"
+        if (changed := changes.active()) is not None and changed.by_row:
+            problem = "rows change places while texts are written: a change cannot be of one row"
+            raise ConfigError(problem, where="row", fix="leave it out")
         self.rows = [self._recent(row) for row in prompts]
         return self._read_all()
 
@@ -114,8 +118,8 @@ class Session:
                     self._native.read_memory_rows(self._memory_rows)
 
     def _may_be_native(self) -> bool:
-        """Whether native code knows the model, and nobody looks inside it."""
-        return self.program is not None and recording.active() is None
+        """Whether native code knows the model, and nobody looks inside it or changes it."""
+        return self.program is not None and recording.active() is None and changes.active() is None
 
     def _bound(self) -> NativeSteps:
         """The program, bound to the cache as it is now."""

@@ -4,6 +4,7 @@ refuses to know tasks and files.
     views                     View, a model's answer, the choice of a layer and head, pages
     figures, fonts, films     colours, sheets and bytes of pictures; fonts for any script; animated GIFs
     sheets, curves            sheets of pictures; loss curves and charts
+    change_words              changes of a model in the words of the command line
     alignment, matrix         how much each target word read of each source word: the data; the picture
     reading                   attention within one input, by the names of its tokens
     steps, steps_table        attention step by step, in float64: the numbers; their table

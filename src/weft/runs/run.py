@@ -10,6 +10,8 @@ import torch
 from torch import nn
 
 from weft.config import from_json
+from weft.core.changes import Change, Changed, changed
+from weft.core.recording import Recorder
 from weft.domains.registry import task_of
 from weft.errors import ConfigError, NotNumbers, StorageError, Unfit, WeftError, listed, placed
 from weft.files.ways import read_options, reading
@@ -105,6 +107,16 @@ class Run:
             )
             raise WeftError(problem, where=str(self.folder), fix="use run.model directly")
         return task
+
+    @contextmanager
+    def changed(self, *changes: Change, given: Mapping[str, Recorder] | None = None) -> Iterator[Changed]:
+        """While this block runs, the model is changed: `with run.changed(Without(3, head=2)): run.predict("…")`.
+
+        Changes are checked against the model first. `given` holds recordings of other inputs by the names that
+        `Replaced`, `Pinned` and `Added` use. What is given back says which changes no pass came to (`unmet`).
+        """
+        with changed(self.model, *changes, given=given) as found:
+            yield found
 
     @contextmanager
     def used(self, **ways: Any) -> Iterator[None]:
