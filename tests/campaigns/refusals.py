@@ -23,7 +23,7 @@ BIDIRECTIONAL: Refusal = ("`use_bidirectional_attention`", {"use_bidirectional_a
 NOT_LINEAR: Refusal = ("stretches other than linear", rope("yarn", factor=2.0))
 RELATIVE: Refusal = ("relative positions (`position_embedding_type`)", {"position_embedding_type": "relative_key"})
 DECODER: Refusal = ("use as a decoder", {"is_decoder": True})
-QUESTIONS = "heads for questions"
+CHOICES = "heads for several choices"
 ORDER: Refusal = ("the other order of norms (`normalize_before`)", {"normalize_before": True})
 OBLONG: Refusal = ("patches that are not square", {"patch_size": [8, 4]})
 
@@ -54,11 +54,11 @@ REFUSALS: dict[str, list[Refusal]] = {
     "phi": [(CLASSES, architecture("PhiForSequenceClassification"))],
     "gpt_neox": [(CLASSES, architecture("GPTNeoXForSequenceClassification"))],
     "opt": [("a table narrower than the model (`word_embed_proj_dim`, as in opt-350m)", {"word_embed_proj_dim": 16})],
-    "bert": [RELATIVE, DECODER, (QUESTIONS, architecture("BertForQuestionAnswering"))],
-    "distilbert": [(QUESTIONS, architecture("DistilBertForQuestionAnswering"))],
-    "roberta": [RELATIVE, DECODER, (QUESTIONS, architecture("RobertaForQuestionAnswering"))],
-    "xlm-roberta": [RELATIVE, DECODER, (QUESTIONS, architecture("XLMRobertaForQuestionAnswering"))],
-    "camembert": [RELATIVE, DECODER, (QUESTIONS, architecture("CamembertForQuestionAnswering"))],
+    "bert": [RELATIVE, DECODER],
+    "distilbert": [(CHOICES, architecture("DistilBertForMultipleChoice"))],
+    "roberta": [RELATIVE, DECODER],
+    "xlm-roberta": [RELATIVE, DECODER],
+    "camembert": [RELATIVE, DECODER],
     "albert": [("several groups of layers (`num_hidden_groups`)", {"num_hidden_groups": 3}), RELATIVE],
     "electra": [RELATIVE, DECODER],
     "mpnet": [("another `relative_attention_num_buckets`", {"relative_attention_num_buckets": 16})],

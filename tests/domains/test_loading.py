@@ -13,6 +13,7 @@ CODECS = {
     "parse": {"TextCodec", "SymbolCodec", "GapCodec"},
     "classify-text": {"TextCodec", *LABELS},
     "tag-text": {"TextCodec", "TagCodec"},
+    "answer-text": {"TextCodec"},
     "classify-images": {"PictureCodec", *LABELS},
     "reconstruct-images": {"PictureCodec"},
     "distill-images": {"PictureCodec"},

@@ -46,9 +46,6 @@ FORMS: dict[str, tuple[Any, str, str | None]] = {  # the value, a row that is wr
     "named": ({f"Ann {i}": {"cups": i} for i in range(9)}, '"key":"Ann 0","cups":0', None),
     "lists": ([[s, i % 2] for i, s in enumerate(SENTENCES)], "\t0", "classify-text"),
     "texts": (SENTENCES, '{"text":"Monday cup', "language-model"),
-    "squad": ({"data": [{"paragraphs": [{"context": s, "qas": [
-        {"question": "Is it warm?", "answers": [{"text": s[5:]}]}]}]} for s in SENTENCES]},
-              '"target":"y cup', "translate"),
     "coco": ({"images": [{"id": i, "file_name": f"{i}.jpg"} for i in range(9)],
               "annotations": [{"image_id": i, "category_id": 1, "bbox": [0, 0, 1, 1]} for i in range(9)],
               "categories": [{"id": 1, "name": "cup"}]}, '{"file_name":"0.jpg","label":"cup"}', None),

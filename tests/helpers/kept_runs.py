@@ -127,6 +127,13 @@ KEPT: dict[str, Kept] = {
         drawn=DROPOUT,
         input="Ada lives in New Town .",
     ),
+    "answer-text": Kept(
+        task="answer-text",
+        files=("lives.jsonl",),
+        settings={"rows": 4, **FEW_GRAMS},
+        drawn=DROPOUT,
+        input={"question": "What does Ada sell?", "context": "Ada lives near the moon and sells wool."},
+    ),
     "classify-images": Kept(
         task="classify-images",
         files=("sides.npz",),

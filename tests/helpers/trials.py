@@ -110,6 +110,16 @@ TRIALS: dict[str, Trial] = {
         embeds=True,
         hf={"model": "bert", "model.embed.grams.buckets": None, "tokenizer": "bytes"},
     ),
+    "answer-text": Trial(
+        files=("lives.jsonl",),
+        settings={"rows": 4, "tokenizer": "characters", **FEW_GRAMS},
+        drawn={"dropout": 0.1},
+        input={"question": "What does Ada sell?", "context": "Ada lives near the moon and sells wool."},
+        answer={"input", "question", "text", "score", "start", "end"},
+        metrics={"exact", "f1"},
+        hf={"model": "bert", "model.embed.grams.buckets": None, "tokenizer": "bytes"},
+        onnx=False,
+    ),
     "classify-images": Trial(
         files=("sides.npz",),
         settings={"model": "vit", "batch": 4, "patch": 4},

@@ -362,6 +362,11 @@ def test_what_another_tool_cannot_compute_is_refused_and_nothing_is_left(trained
         assert not (tmp_path / to).exists()
 
 
+def other(given: Any) -> Any:
+    """Another input like one that is no text alone: the negative of a picture, a passage that says more."""
+    return {**given, "context": f"{given['context']} Ben sells salt."} if isinstance(given, dict) else 255 - given
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, trial in EVERY.items() if trial.hf is not None])
 def test_a_run_goes_to_the_hugging_face_library_and_comes_back(name: str, tmp_path: Path) -> None:
@@ -372,7 +377,7 @@ def test_a_run_goes_to_the_hugging_face_library_and_comes_back(name: str, tmp_pa
     assert done["to"] == "hf" and done["difference"] <= 1e-4
     back = weft.load(tmp_path / "folder")
     assert back.report["task"] == (trial.returns or name)
-    inputs = [trial.input, *(MORE_TEXTS if isinstance(trial.input, str) else [255 - trial.input])]
+    inputs = [trial.input, *(MORE_TEXTS if isinstance(trial.input, str) else [other(trial.input)])]
     inputs = [text.replace("old", "[MASK]") if name == "fill-mask" else text for text in inputs]
     settings = (
         {"max_tokens": 12} if "max_tokens" in field_types(back.task.Predict) else {}

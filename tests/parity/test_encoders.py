@@ -17,7 +17,12 @@ from weft.modalities.text import Text
 from weft.models.adapted import adapted
 from weft.models.zoo import ENCODER_MODELS, Size
 
-TASKS = {"MaskedLM": "fill-mask", "SequenceClassification": "classify-text", "TokenClassification": "tag-text"}
+TASKS = {
+    "MaskedLM": "fill-mask",
+    "SequenceClassification": "classify-text",
+    "TokenClassification": "tag-text",
+    "QuestionAnswering": "answer-text",
+}
 
 CASES = encoders.CASES | newer_encoders.CASES
 FAMILIES = encoders.FAMILIES | newer_encoders.FAMILIES
@@ -56,6 +61,8 @@ def stem_of(name: str) -> str:
 def values(model, given: dict[str, torch.Tensor]) -> torch.Tensor:
     with torch.inference_mode():
         found = model(**given)
+    if "start_logits" in found:
+        return torch.stack([found["start_logits"], found["end_logits"]], -1)
     return found["logits"] if "logits" in found else found["last_hidden_state"]
 
 
@@ -133,7 +140,7 @@ def test_their_library_reads_what_was_written(tmp_path: Path, name: str):
 
 
 SIZE = Size(dim=32, depth=2, heads=4, context=48)
-HEADS = {"fill": None, "pooled": 3, "tags": 4}
+HEADS = {"fill": None, "pooled": 3, "tags": 4, "span": None}
 
 
 @pytest.mark.parametrize("head", [pytest.param(head, marks=[pytest.mark.slow] * (head != "tags")) for head in HEADS])

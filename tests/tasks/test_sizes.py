@@ -136,8 +136,8 @@ def of_trees(case: Case) -> dict[str, Any]:
 
 
 def of_whole_texts(case: Case) -> dict[str, Any]:
-    head: Any = {"fill-mask": "fill", "classify-text": "pooled", "tag-text": "tags"}[case.task]
-    outputs, request = None if head == "fill" else 3, case.request
+    head: Any = {"fill-mask": "fill", "classify-text": "pooled", "tag-text": "tags", "answer-text": "span"}[case.task]
+    outputs, request = 3 if head in ("pooled", "tags") else None, case.request
     wanted = encoders.EncoderWanted(head, outputs, tokenizer_of(case), TextAmount(case.amount, 40))
     training: Any = first_training(
         CARDS[case.task].training, encoders.RECIPE, request, encoders.RECIPE.model_name(request)
@@ -249,6 +249,7 @@ PLANNERS: dict[str, Callable[[Case], dict[str, Any]]] = {
     "fill-mask": of_whole_texts,
     "classify-text": of_whole_texts,
     "tag-text": of_whole_texts,
+    "answer-text": of_whole_texts,
     "classify-images": of_pictures,
     "reconstruct-images": of_pictures,
     "distill-images": of_pictures,

@@ -1,7 +1,7 @@
 """Samples: what goes into a model and what is wanted of it, in one batch type for every task. Knows tensors alone."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -92,6 +92,17 @@ class PaddedIds(RowTensors):
 
 
 @dataclass(frozen=True)
+class PaddedPairs(PaddedIds):
+    """Two texts in each sequence of ids: `segments` says which of them a token belongs to."""
+
+    segments: Int[Tensor, "B N"] | None = None  # None for models that do not tell them apart
+
+    def raw(self) -> Text:
+        """As a model reads them."""
+        return replace(super().raw(), segments=self.segments)
+
+
+@dataclass(frozen=True)
 class EvenIds(RowTensors):
     """Sequences of ids of one length."""
 
@@ -152,6 +163,14 @@ class AtTokens(RowTensors):
             return x[self.where], self.values[self.where]
         firsts, real = x.gather(1, self.where[..., None].expand(-1, -1, x.shape[-1])), self.values >= 0
         return firsts[real], self.values[real]
+
+
+@dataclass(frozen=True)
+class Spans(RowTensors):
+    """A span of tokens for each sample, by its first and last token."""
+
+    first: Int[Tensor, "B"]
+    last: Int[Tensor, "B"]
 
 
 G = TypeVar("G", bound=ReadPart)

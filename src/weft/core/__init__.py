@@ -66,7 +66,7 @@ from weft.core.changes import (
 )
 from weft.core.contexts import ContextGate, DeepOutput, FirstState, LastToken, MeanToken, MemoryVector
 from weft.core.distances import Disentangled, Distances
-from weft.core.heads import Dense, FirstAndMean, Head, PerClassToken, PerToken, Pooled, Summary
+from weft.core.heads import Dense, FirstAndMean, Head, PerClassToken, PerToken, Pooled, SpanEnds, Summary
 from weft.core.linear import Gpt2Init, Init, Out, ReluInit, SilentInit, SineInit
 from weft.core.mixers import Average, Last, Mixer
 from weft.core.mixture import Mixture
@@ -89,7 +89,7 @@ __all__ = [
     "Norm", "OnePlusRmsNorm", "Out", "Parallel", "ParallelOneNorm", "Pass", "PerClassToken", "PerToken", "Pinned",
     "Plain", "Pointwise", "Pooled", "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit",
     "Replaced", "ResultNorm", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scaled", "Scope", "Score",
-    "Shares", "SilentInit", "SineInit", "Slots", "StreamPass", "Stride", "Summary", "SymmetricShares", "Tile",
-    "TokenShift", "Transform", "Trunk", "Unread", "Window", "Wiring", "Without", "changed", "changes_from_json",
-    "record",
+    "Shares", "SilentInit", "SineInit", "Slots", "SpanEnds", "StreamPass", "Stride", "Summary", "SymmetricShares",
+    "Tile", "TokenShift", "Transform", "Trunk", "Unread", "Window", "Wiring", "Without", "changed",
+    "changes_from_json", "record",
 ]  # fmt: skip

@@ -129,6 +129,28 @@ class PerToken(Head):
         return None if self.out.bias is None else self.out.bias.to(x.dtype)
 
 
+class SpanEnds(Head):
+    """W x + b for each token: two logits, that a span begins there and that it ends there (Devlin et al., 2019)."""
+
+    class Config(Head.Config):
+        """`dense` stands before W; weights start with standard deviation `std`."""
+
+        dense: Dense.Config | None = None
+        std: float = 0.02
+
+    def __init__(self, config: Config, *, dim: int, size: int | None = None, table: nn.Embedding | None = None):
+        super().__init__()
+        self.dense = config.dense.build(dim=dim) if config.dense else None
+        self.out = nn.Linear(dim if self.dense is None else self.dense.width, 2)
+        nn.init.normal_(self.out.weight, std=config.std)
+        nn.init.zeros_(self.out.bias)
+
+    def forward(self, tokens: Tokens) -> Float[Tensor, "B N 2"]:
+        x = tokens.x if self.dense is None else self.dense(tokens.x)
+        plain = isinstance(self.out, nn.Linear)  # where there is no trunk, content comes in the embedder's precision
+        return _in_float32(self.out(x.to(self.out.weight.dtype) if plain else x))
+
+
 class Pooled(Head):
     """One answer for all tokens: W of the mean over the real tokens, of the first token (a class token) or the last.
 

@@ -24,10 +24,6 @@ DETECTED = (
     "(.images | map({(.id | tostring): .file_name}) | add) as $file | (.categories | map({(.id | tostring): .name}) "
     "| add) as $name | .annotations[] | {file_name: $file[.image_id | tostring], label: $name[.category_id | tostring]}"
 )
-ASKED = (
-    ".data[].paragraphs[] | .context as $text | .qas[] | select(.answers[0]) "
-    '| {source: (.question + " " + $text), target: .answers[0].text}'
-)
 SENTENCE = 5  # words, at least, of a text in a list
 MARKED = {"label", "points"}  # what labelme says of each thing that is marked in a picture
 SPLIT = ".columns as $c | .data[] | [$c, .] | transpose | map({key: (.[0] | tostring), value: .[1]}) | from_entries"
@@ -51,7 +47,7 @@ def _rows(name: str, program: str, *, raw: bool = False, note: str = "") -> Fore
 
 
 def _known(value: Mapping[str, Any]) -> Foreign | None:
-    """The forms that bear names: maps, networks, marked pictures, questions about texts, frames of pandas."""
+    """The forms that bear names: maps, networks, marked pictures, frames of pandas."""
     features, kind = value.get("features"), value.get("type")
     if kind == "FeatureCollection" and isinstance(features, list):
         kinds = {(one.get("geometry") or {}).get("type") for one in features if isinstance(one, Mapping)}
@@ -67,12 +63,10 @@ def _known(value: Mapping[str, Any]) -> Foreign | None:
         return _rows("objects marked in pictures (COCO)", DETECTED, note="a row for each object, with its class")
     if (
         isinstance(data := value.get("data"), list)
+        and isinstance(value.get("columns"), list)
         and data
-        and isinstance(data[0], Mapping)
-        and "paragraphs" in data[0]
+        and isinstance(data[0], list)
     ):
-        return _rows("questions about texts (SQuAD)", ASKED, note="for --task translate: question and text to answer")
-    if isinstance(data, list) and isinstance(value.get("columns"), list) and data and isinstance(data[0], list):
         return _rows("a frame of pandas", SPLIT)
     if isinstance(inner := value.get("elements"), Mapping) and {"nodes", "edges"} <= inner.keys():
         return formats()["cytoscape"]

@@ -35,6 +35,8 @@ TIME_NAMES = ("time", "date", "datetime", "timestamp", "valid_time")
 VALUE_NAMES = ("value", "label", "class", "category", "target")  # at places
 SURE_QUESTION_NAMES = ("question", "questions")  # of questions and of nothing else
 QUESTION_NAMES = (*SURE_QUESTION_NAMES, "query", "prompt")
+SURE_PASSAGE_NAMES = ("context", "passage", "paragraph")
+PASSAGE_NAMES = (*SURE_PASSAGE_NAMES, "document", "article", "text", "content")  # in which questions are answered
 KIND_NAMES = ("kind", "question_type", "answer_type", "question_kind", "type")
 ANSWER_NAME = re.compile(r"answers?_?\d*")
 CAPTION_NAME = re.compile(r"(?:caption|text|sentence|title|description|comment)s?_?\d*")
@@ -148,6 +150,11 @@ QUESTION = known_as("question", QUESTION_NAMES, _questions)
 ANSWER = Role("answer", _answers, lambda columns: [], lambda name: "answer" if _answers([name]) else None)
 KIND = known_as("kind", KIND_NAMES)
 ASKED = (PICTURE, QUESTION, ANSWER, KIND)
+
+# Questions about passages
+
+PASSAGE = known_as("passage", PASSAGE_NAMES, _longest, last=True)
+PASSAGE_ASKED = (PASSAGE, QUESTION, ANSWER)
 
 # Talks in turns
 

@@ -51,12 +51,21 @@ def computed(model: Any, given: dict[str, Any]) -> Any:
     decoder = getattr(model, "text_decoder", None)
     hook = None if decoder is None else decoder.register_forward_hook(lambda part, given, result: inside.append(result))
     result = model(**given)
+    if "start_logits" in result:
+        return both_ends(result)
     if hook is not None:
         hook.remove()
         result = inside[-1]
     values = next(result[key] for key in ("logits", "logits_per_image", "last_hidden_state") if key in result)
     words = given.get("decoder_input_ids", given.get("input_ids"))
     return values[:, -words.shape[1] :] if values.ndim == 3 and words is not None else values
+
+
+def both_ends(result: Any) -> Any:
+    """The logits of the first and the last token of an answer, side by side."""
+    import torch
+
+    return torch.stack([result["start_logits"], result["end_logits"]], -1)
 
 
 def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -84,6 +93,9 @@ def answered(folder: str, model: Any, wanted: dict[str, Any]) -> dict[str, Any]:
     elif kind == "blank":
         guess = transformers.pipeline("fill-mask", model=model, tokenizer=tokenizer)
         found["answers"] = [filled(guess, text.replace("___", tokenizer.mask_token)) for text in wanted["inputs"]]
+    elif kind == "span":
+        longest = wanted["settings"]["longest"]
+        found["answers"] = [spans(model, tokenizer, one, longest) for one in wanted["inputs"]]
     elif kind == "tags":
         found["answers"] = [tagged(model, tokenizer, words) for words in wanted["inputs"]]
     elif kind is not None:
@@ -153,6 +165,18 @@ def tagged(model: Any, tokenizer: Any, words: list[str]) -> list[list[str]]:
         found.append([model.config.id2label[i] for i in near])
         before += len(word) + (before > 0)
     return found
+
+
+def spans(model: Any, tokenizer: Any, given: dict[str, str], longest: int) -> list[str]:
+    """The likeliest parts of a passage as answers to a question: all within TIE of the best."""
+    read = tokenizer(given["question"], given["context"], return_tensors="pt", return_offsets_mapping=True)
+    places, sides = read.pop("offset_mapping")[0].tolist(), read.sequence_ids(0)
+    starts, ends = both_ends(model(**read))[0].T.tolist()
+    inside = [i for i, side in enumerate(sides) if side == 1]
+    pairs = [(starts[i] + ends[j], i, j) for i in inside for j in range(i, min(i + longest, inside[-1] + 1))]
+    best = max(value for value, *_ in pairs)
+    found = [given["context"][places[i][0] : places[j][1]] for value, i, j in pairs if value >= best - TIE]
+    return [text.strip() for text in found]
 
 
 if __name__ == "__main__":

@@ -61,10 +61,11 @@ def marked_tokenizer(tokenizer: Tokenizer, before: Sequence[int], after: Sequenc
     if not tokenizer.processed and (before or after):
         front, back = ([{"SpecialToken": {"id": names[id], "type_id": 0}} for id in ids] for ids in (before, after))
         text, other = ({"Sequence": {"id": side, "type_id": i}} for i, side in enumerate("AB"))
+        last = [{"SpecialToken": {"id": names[id], "type_id": 1}} for id in after]
         data["post_processor"] = {
             "type": "TemplateProcessing",
             "single": [*front, text, *back],
-            "pair": [*front, text, *back, other, *back],
+            "pair": [*front, text, *back, other, *last],
             "special_tokens": {
                 names[id]: {"id": names[id], "ids": [id], "tokens": [names[id]]} for id in sorted({*before, *after})
             },

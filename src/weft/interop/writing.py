@@ -25,6 +25,8 @@ from weft.models.stream import Model
 from weft.storage import store
 from weft.storage.tensors import write_tensors
 
+OF_PAIRS = ("input_ids", "token_type_ids", "attention_mask")  # what a model that tells two texts apart is given
+
 
 def write_folder(
     path: str | Path,
@@ -102,4 +104,5 @@ def _tokenizer_config(tokenizer_json: str, marks: Marks, config: Model.Config) -
     context = getattr(embed, "context", None)
     limit = {"model_max_length": context} if context is not None else {}
     fixed = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
-    return dict(sorted({**fixed, **special, **limit}.items()))
+    pairs = {"model_input_names": list(OF_PAIRS)} if getattr(embed, "segments", 0) > 1 else {}
+    return dict(sorted({**fixed, **special, **limit, **pairs}.items()))

@@ -3,6 +3,7 @@ Refuses to know files, models and losses.
 
     embedder                          Embedder: raw values become Tokens
     text, framing, encoding           ids become vectors; texts between marks; streams of documents as ids
+    passages                          a question and a passage in one row; windows of long passages
     counting, words                   a coordinate that counts some ids; words as people count them
     spelling                          a word's vector by its letters
     tokenizer, tokenizer_making       text to ids and back; tokenizers chosen, learned and read

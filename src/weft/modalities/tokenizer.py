@@ -27,6 +27,7 @@ from weft.modalities.tokenizer_json import (
     MASK,
     MASKS,
     UNKNOWN,
+    PairMarks,
     bytes_by_id,
     check_symbols,
     check_unicode,
@@ -34,6 +35,7 @@ from weft.modalities.tokenizer_json import (
     marks_of,
     names_by_id,
     open_library,
+    pair_marks_of,
     spaced_bytes,
     typed,
 )
@@ -125,6 +127,13 @@ class Tokenizer:
             return marks_of(self._library, list(self.names), self._where)
         return (self.end,), (self.end,)
 
+    @cached_property
+    def pair_marks(self) -> PairMarks:
+        """The ids around two texts in one row: those that a file made elsewhere says, else the end three times."""
+        if self.processed:
+            return pair_marks_of(self._library, list(self.names), self._where)
+        return PairMarks((self.end,), (self.end,), (self.end,))
+
     @property
     def token_bytes(self) -> Sequence[bytes] | None:
         """The bytes that each token adds to a text, if its neighbours do not matter; special tokens add none."""
@@ -182,6 +191,26 @@ class Tokenizer:
                 if np.isin(result[i], self._reserved).any():
                     raise DataError("the text holds what this tokenizer can only read as a special token")
         return result
+
+    def encode_places(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """The ids of a text, and the first and last character (not included) that each stands for."""
+        _utf8(text)
+        with typed(self._where):
+            found = self._library.encode(text, add_special_tokens=False)
+        pieces, before = [(found.ids, found.offsets)], [0]
+        if np.isin(np.array(found.ids, self.dtype), self._reserved).any():
+            parts = self._inside_special.split(text)
+            with typed(self._where):
+                whole = [self._library.encode(part, add_special_tokens=False) for part in parts]
+            pieces = [(one.ids, one.offsets) for one in whole]
+            before = np.cumsum([0, *map(len, parts)])[:-1].tolist()
+        ids = np.concatenate([np.array(some, self.dtype) for some, _ in pieces])
+        if np.isin(ids, self._reserved).any():
+            raise DataError("the text holds what this tokenizer can only read as a special token")
+        places = [
+            np.array(spans, np.int64).reshape(-1, 2) + shift for (_, spans), shift in zip(pieces, before, strict=True)
+        ]
+        return ids, np.concatenate(places)
 
     def encode_words(self, sentences: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray]]:
         """For each sentence the ids of its words, as in running text, and where each word begins among them.

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.errors import ConfigError
 from weft.modalities.tokenizer_limits import check_limits
@@ -176,6 +176,37 @@ def open_library(data: dict[str, Any], text: str, names: list[str], where: str) 
         raise ConfigError("the added tokens do not have the ids that the file gives them", where=where)
     library.encode_special_tokens = True
     return library
+
+
+class PairMarks(NamedTuple):
+    """The ids before, between and after two texts in one row, and the segment of each of the five parts in order."""
+
+    before: tuple[int, ...]
+    between: tuple[int, ...]
+    after: tuple[int, ...]
+    segments: tuple[int, int, int, int, int] = (0, 0, 0, 1, 1)
+
+
+def pair_marks_of(library: Any, names: list[str], where: str) -> PairMarks:
+    """The ids that the file's post-processor puts around two texts, found by showing it two."""
+    with typed(where):
+        for probe in ("a", *names[:100]):
+            shown = library.encode(probe, probe)
+            if not all(shown.special_tokens_mask):
+                break
+        else:
+            raise ConfigError("no text can be encoded", where=where)
+    sides = [[i for i, side in enumerate(shown.sequence_ids) if side == number] for number in (0, 1)]
+    (first, second), end = sides, len(shown.ids)
+    if not first or not second or first[-1] > second[0]:
+        raise ConfigError("the post-processor does not put two texts into one row", where=where)
+    cuts = ((0, first[0]), (first[-1] + 1, second[0]), (second[-1] + 1, end))
+    before, between, after = (tuple(shown.ids[start:stop]) for start, stop in cuts)
+    if any(id >= len(names) for id in (*before, *between, *after)):
+        raise ConfigError("the post-processor puts ids around texts that the vocabulary does not have", where=where)
+    starts = (0, first[0], min(first[-1] + 1, end - 1), second[0], end - 1)
+    parts = tuple(shown.type_ids[start] for start in starts)
+    return PairMarks(before, between, after, parts)
 
 
 def marks_of(library: Any, names: list[str], where: str) -> tuple[tuple[int, ...], tuple[int, ...]]:

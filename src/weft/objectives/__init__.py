@@ -3,6 +3,7 @@
 objective                        Objective: a model and a batch become a Loss, a sum and a count
 at_tokens                        classes or numbers of tokens: the next one, a hidden one, tags, labels of nodes
 target_token                     the tokens of a target, from the source and the tokens before
+span                             the first and the last token of an answer in a text
 classify, several, number        one class, any number of labels, or one number for each sample
 reconstruct, hidden_cells        pixels of hidden patches; values of hidden cells, with a spread
 contrast, distil                 captions against those of other pictures; a student against its teacher
@@ -22,11 +23,12 @@ from weft.objectives.objective import Loss, Objective, Term
 from weft.objectives.pair_counts import PairCount
 from weft.objectives.reconstruct import Reconstruct
 from weft.objectives.several import Several
+from weft.objectives.span import Span
 from weft.objectives.target_token import TargetAnswer, TargetSymbol, TargetToken
 
 __all__ = [
     "Classify", "Contrast", "Distil", "HiddenCells", "Loss", "MaskedToken", "NegativeSampling", "NextToken", "Number",
-    "Objective", "PairCount", "Reconstruct", "Several", "SplitTags", "Tags", "TargetAnswer", "TargetSymbol",
+    "Objective", "PairCount", "Reconstruct", "Several", "Span", "SplitTags", "Tags", "TargetAnswer", "TargetSymbol",
     "TargetToken", "Term",
     "TokenLabels", "TokenNumbers",
 ]  # fmt: skip

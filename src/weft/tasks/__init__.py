@@ -36,7 +36,7 @@ outgoing    what an export asks for; proof what it is asked to show
 
 The ends of each task's samples, with their codecs (`Task.parts`):
 
-language-model, fill-mask   text: TextCodec
+language-model, fill-mask, answer-text   text: TextCodec
 classify-text               text: TextCodec; label: ClassCodec or NumberCodec, by the data, or an import's SeveralCodec
 tag-text                    text: TextCodec; tags: TagCodec
 translate, parse as text    source, target: two TextCodecs over one tokenizer.json

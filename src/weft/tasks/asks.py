@@ -5,7 +5,7 @@ A value is what an input holds, never the name of something that holds it:
 str            a text, or numbers in words (a place, a list of vectors)
 Content        bytes as a file has them, with the ending that says how they are to be read
 np.ndarray     the pixels of a picture, bytes (height, width, 1 or 3)
-Questioned     a picture and a question about it
+Questioned     a picture or a passage, and a question about it
 Spot           a place by its coordinates
 Opened         what `given` opened for a user who named it, in a type of the domain
 WeftError      why an input that was named cannot be used
@@ -81,9 +81,9 @@ class Opened:
 
 @dataclass(frozen=True)
 class Questioned:
-    """A picture and a question about it."""
+    """A picture, or a passage of text, and a question about it."""
 
-    picture: "Content | np.ndarray | Opened"
+    about: "Content | np.ndarray | Opened | str"
     question: str
 
 
@@ -177,7 +177,7 @@ def only_one(inputs: Sequence[Given], called: str) -> Given:
 
 def unlike(one: Given, expected: str) -> WeftError:
     """The error for an input of another kind."""
-    kinds = {str: "a text", np.ndarray: "a picture", Content: "bytes", Questioned: "a picture with a question"}
+    kinds = {str: "a text", np.ndarray: "a picture", Content: "bytes", Questioned: "a question about something"}
     kind = next((words for known, words in kinds.items() if isinstance(one.value, known)), "another kind of input")
     return WeftError(f"expected {expected}, found {kind}", where=one.name[:60])
 

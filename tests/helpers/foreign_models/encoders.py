@@ -21,4 +21,6 @@ ODD = {
     "albert, three tags": ("AlbertForTokenClassification", {**NARROW, "num_labels": 3}),
 }  # fmt: skip
 KINDS = ["ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "Model"]
-CASES = {f"{stem}{kind}": (f"{stem}{kind}", keys) for stem, keys in FAMILIES.items() for kind in KINDS} | ODD
+SPAN = "ForQuestionAnswering"
+SPANS = {f"{stem}{'' if stem == 'Bert' else ', '}{SPAN}": (f"{stem}{SPAN}", keys) for stem, keys in FAMILIES.items()}
+CASES = {f"{stem}{kind}": (f"{stem}{kind}", keys) for stem, keys in FAMILIES.items() for kind in KINDS} | SPANS | ODD

@@ -1,6 +1,6 @@
 """ELECTRA, CamemBERT, MPNet, ModernBERT and DeBERTa-v3, with each kind of head."""
 
-from helpers.foreign_models.encoders import KINDS, SIZES
+from helpers.foreign_models.encoders import KINDS, SIZES, SPAN
 
 NARROW = {**SIZES, "embedding_size": 12}
 CAMEMBERT = {**SIZES, "max_position_embeddings": 50, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
@@ -55,5 +55,5 @@ FIRST = {"Electra": "ForMaskedLM", "Camembert": "ForMaskedLM", "MPNet": "ForSequ
 CASES: dict[str, tuple[str, dict]] = {
     f"{stem}{'' if FIRST[stem] == kind else ', '}{kind}": (f"{stem}{kind}", keys)
     for stem, keys in FAMILIES.items()
-    for kind in KINDS
+    for kind in (*KINDS, SPAN)
 } | SPECIAL

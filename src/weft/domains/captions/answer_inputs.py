@@ -92,14 +92,14 @@ def one_question(run: Loaded, inputs: Sequence[Given], question: str | None) -> 
 
 def scene_asked(one: Given) -> NamedScene | None:
     """The scene that an input asks about; None for any other picture."""
-    return scene_of(Given(one.value.picture)) if isinstance(one.value, Questioned) else None
+    return scene_of(Given(one.value.about)) if isinstance(one.value, Questioned) else None
 
 
 def _asked(one: Given, question: str | None) -> tuple[Given, str]:
     """The picture of an input, and the question about it."""
     if isinstance(one.value, Questioned):
         scene = scene_asked(one)
-        return Given(one.value.picture if scene is None else scene.pixels, one.name), one.value.question
+        return Given(one.value.about if scene is None else scene.pixels, one.name), one.value.question
     if isinstance(one.value, str):
         raise unlike(one, "a picture with a question")
     if question is None:

@@ -1,6 +1,14 @@
-"""Tasks on texts: to continue them, to fill blanks, to label texts and words."""
+"""Tasks on texts: to continue them, to fill blanks, to label texts and words, to find answers in them."""
 
-from weft.domains.texts.settings import ENCODER, LANGUAGE, LabelTraining, MaskTraining, TagTraining, TextTraining
+from weft.domains.texts.settings import (
+    ENCODER,
+    LANGUAGE,
+    LabelTraining,
+    MaskTraining,
+    PassageTraining,
+    TagTraining,
+    TextTraining,
+)
 from weft.tasks.card import Card, Pretrained
 from weft.tasks.preset import in_words
 
@@ -74,5 +82,18 @@ TAG_TEXT = Card(
     presets=ENCODER_PRESETS,
     listed=6,
 )
+ANSWER_TEXT = Card(
+    name="answer-text",
+    summary="learn to find the answer to a question in a passage (extractive question answering)",
+    files="passages with questions and answers as SQuAD's .json, or tables (.csv, .tsv, .jsonl, .xlsx, .parquet)",
+    sample="lives of persons from weft's own grammar",
+    example='{"question": "Where was Ada Lovelace born?", "context": "Ada Lovelace was born in London."}',
+    home="weft.domains.texts.answer_text.AnswerText",
+    reads="weft.domains.texts.dataset.questions.Passages",
+    training=PassageTraining,
+    models=ENCODER_MODELS,
+    presets=ENCODER_PRESETS,
+    listed=7,
+)
 
-CARDS = (LANGUAGE_MODEL, FILL_MASK, CLASSIFY_TEXT, TAG_TEXT)
+CARDS = (LANGUAGE_MODEL, FILL_MASK, CLASSIFY_TEXT, TAG_TEXT, ANSWER_TEXT)

@@ -10,6 +10,7 @@ from weft.domains.texts.codec.text import TOKENIZER, TextCodec
 from weft.domains.texts.codec.turns import TurnCodec
 from weft.domains.texts.dataset.documents import CorpusPart
 from weft.domains.texts.reading.labelled_texts import Example
+from weft.domains.texts.reading.questions import PassageQuestion
 from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.domains.texts.reading.talks import Talk
 from weft.domains.texts.settings import TextTraining
@@ -25,6 +26,7 @@ from weft.modalities.tokenizer import Tokenizer
 from weft.models.backbone import context_of
 from weft.storage.store import shown
 from weft.tasks.adopting import Adopted, shape_of
+from weft.tasks.asks import Questioned
 from weft.tasks.exchange import Exchange
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.planning import AnyTask
@@ -211,10 +213,25 @@ def tag_proof(task: AnyTask, run: Loaded) -> Proof | None:
     return Proof("tags", [one["words"] for one in found], [one["tags"] for one in found])
 
 
-def row_text(row: Example | Tagged | Talk) -> str:
+def passage_proof(task: AnyTask, run: Loaded) -> Proof | None:
+    """Questions about passages that the model reads at once, and the answers."""
+    codec, context = text_codec(run), context_of(run.model.config)
+    if codec is None:
+        return None
+    texts = [_fitting(codec, text, context // 3) for text in trial_texts(task, run, codec)[:MOST]]
+    pairs = [(text, other) for text, other in zip(texts, reversed(texts), strict=True) if text and other]
+    found = predicted(task, run, [Questioned(text, other) for text, other in pairs], no_answer=False)
+    sent = [{"context": text, "question": other} for text, other in pairs]
+    longest = run.usual(task.Predict).longest  # type: ignore[attr-defined]
+    return Proof("span", sent, [one["text"] for one in found], {"longest": longest})
+
+
+def row_text(row: Example | Tagged | Talk | PassageQuestion) -> str:
     """The text of a held-out row."""
     if isinstance(row, Talk):
         return row.question
+    if isinstance(row, PassageQuestion):
+        return row.passage
     return row.text if isinstance(row, Example) else " ".join(row.words)
 
 

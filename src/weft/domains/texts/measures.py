@@ -1,5 +1,7 @@
-"""How good tags of words are, and the entities that they spell out."""
+"""How good tags of words are, and the entities that they spell out; how good answers are that stand in a text."""
 
+import re
+import string
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +14,8 @@ from weft.objectives.measures.resampling import bootstrap
 from weft.objectives.measures.tallies import Tally
 
 Rows = Sequence[Sequence[str]]
+ARTICLES = re.compile(r"\b(a|an|the)\b")
+PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def tag_measures(found: Rows, truth: Rows, *, spans: bool) -> tuple[dict[str, float], dict[str, Any]]:
@@ -67,3 +71,43 @@ def _by_kind(found: Sequence[Sequence[Entity]], truth: Sequence[Sequence[Entity]
         proposed.update(span.kind for span in one)
         true.update(span.kind for span in other)
     return {kind: 2 * right[kind] / (proposed[kind] + count) for kind, count in true.most_common()}
+
+
+def answer_scores(found: Sequence[str], truth: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each answer is one of the right ones, and the F1 of its words, the best over the right ones.
+
+    Letter case, punctuation and English articles do not count, as in SQuAD (Rajpurkar et al., 2016). "" is no answer,
+    and right where there is none.
+    """
+    rows = [
+        [_overlap(_plain(one), _plain(right)) for right in rights or ("",)]
+        for one, rights in zip(found, truth, strict=True)
+    ]
+    return np.array([max(s[0] for s in row) for row in rows]), np.array([max(s[1] for s in row) for row in rows])
+
+
+def answer_measures(found: Sequence[str], truth: Sequence[Sequence[str]]) -> tuple[dict[str, float], dict[str, Any]]:
+    """Exact match and F1 over questions, with intervals."""
+    scores = np.stack(answer_scores(found, truth), 1)
+
+    def means(rows: np.ndarray) -> dict[str, float]:
+        return dict(zip(("exact", "f1"), scores[rows].mean(0).tolist(), strict=True))
+
+    every = np.arange(len(scores))
+    return means(every), {"intervals": bootstrap(len(scores), means)}
+
+
+def answer_tally(found: Sequence[str], truth: Sequence[Sequence[str]]) -> Tally:
+    """The F1 of answers, question by question."""
+    return Tally.means("f1", answer_scores(found, truth)[1])
+
+
+def _plain(text: str) -> list[str]:
+    """The words of an answer as they are compared."""
+    return ARTICLES.sub(" ", text.lower().translate(PUNCTUATION)).split()
+
+
+def _overlap(one: list[str], other: list[str]) -> tuple[float, float]:
+    """Whether two answers have the same words in the same order, and their F1."""
+    common = sum((Counter(one) & Counter(other)).values())
+    return float(one == other), 2 * common / (len(one) + len(other)) if one and other else float(one == other)

@@ -120,6 +120,24 @@ class TagTraining(EncoderTraining):
     }
 
 
+class PassageTraining(EncoderTraining):
+    """Settings of a training on questions about passages."""
+
+    rows: int = 16
+    passage_column: str | None = None
+    question_column: str | None = None
+    answer_column: str | None = None
+
+    about: ClassVar[Mapping[str, str]] = {
+        **{name: text for name, text in EncoderTraining.about.items() if name != "summary"},
+        "context": "context length: tokens of a question and a part of its passage that the model reads at once",
+        "rows": "the most questions in a micro-batch",
+        "passage_column": "the column of the passages: its name, or its number from 1",
+        "question_column": "the column of the questions",
+        "answer_column": "the column of the answers, which stand in their passages; empty where there is none",
+    }
+
+
 class MaskTraining(EncoderTraining):
     """Settings of a training on hidden tokens."""
 

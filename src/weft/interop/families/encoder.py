@@ -5,6 +5,7 @@ A family says how it names sizes and weights; the heads and their rules are here
     ForMaskedLM                    a dense layer, a norm, the tied table       fill-mask
     ForSequenceClassification      the first token, a dense layer, a map       classify-text
     ForTokenClassification         a map for each token                        tag-text
+    ForQuestionAnswering           two logits for each token                   answer-text
     Model                          the first token and a dense layer (the pooler), where the file has one
 """
 
@@ -13,7 +14,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from weft.core import Dense, Head, Mlp, PerToken, Pooled, Summary
+from weft.core import Dense, Head, Mlp, PerToken, Pooled, SpanEnds, Summary
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.families.sizes import first_block
 from weft.interop.family import ACTIVATIONS, Family, only
@@ -25,7 +26,8 @@ from weft.modalities.text import TextEmbed
 from weft.models.stream import Model, Stream
 
 FILL, CLASS, TAGS, MODEL = "ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "Model"
-TASKS = {FILL: "fill-mask", CLASS: "classify-text", TAGS: "tag-text", MODEL: None}
+SPAN = "ForQuestionAnswering"
+TASKS = {FILL: "fill-mask", CLASS: "classify-text", TAGS: "tag-text", MODEL: None, SPAN: "answer-text"}
 # Files converted from TensorFlow name a norm's weights in its words.
 OLDER = (("LayerNorm.weight", "LayerNorm.gamma"), ("LayerNorm.bias", "LayerNorm.beta"))
 
@@ -42,6 +44,7 @@ class HeadNames:
     dense: str | None = None
     out: str = "classifier"
     tags: str = "classifier"
+    span: str = "qa_outputs"
     unused: tuple[str, ...] = ()  # of further heads, which weft has no use for
 
 
@@ -74,6 +77,8 @@ class Encoder(Family):
         dense = Dense.Config(activation=self.class_activation, std=embed.std)  # type: ignore[arg-type]
         if kind == TAGS:
             return PerToken.Config(offsets=True, std=embed.std)
+        if kind == SPAN:
+            return SpanEnds.Config(std=embed.std)
         if kind == CLASS:
             return Pooled.Config(first=True, dense=dense, dropout=self.class_dropout(given), std=embed.std)
         if kind == MODEL:
@@ -126,6 +131,8 @@ class Encoder(Family):
                 head.append(Tied(f"{names.fill_out}.bias", "head.out.bias"))
         elif kind in (CLASS, TAGS):
             head += linear(names.out if kind == CLASS else names.tags, "head.out")
+        elif kind == SPAN:
+            head += [*_dense(dense, names.dense or "", names.fill_norm), *linear(names.span, "head.out")]
         if kind in (CLASS, TAGS) and names.dense is not None:
             head += _dense(dense, names.dense, names.fill_norm)
         elif stream.head is not None and names.pooler is not None:
@@ -154,6 +161,8 @@ def _kind(head: Head.Config | None) -> str:
     """What the name of an architecture with this head ends with."""
     if head is None or isinstance(head, Summary.Config):
         return MODEL
+    if isinstance(head, SpanEnds.Config):
+        return SPAN
     if isinstance(head, Pooled.Config):
         return CLASS
     return FILL if only(head, PerToken.Config, "head").tied else TAGS

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from weft.core import Attention, Block, Dense, Gated, Head, LayerNorm, PerToken, Pooled, Trunk, Window
+from weft.core import Attention, Block, Dense, Gated, Head, LayerNorm, PerToken, Pooled, SpanEnds, Trunk, Window
 from weft.errors import ConfigError
-from weft.interop.families.encoder import CLASS, FILL, MODEL, TAGS, TASKS, Encoder, HeadNames, activation
+from weft.interop.families.encoder import CLASS, FILL, MODEL, SPAN, TAGS, TASKS, Encoder, HeadNames, activation
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.families.sizes import first_block
 from weft.interop.family import THEIR_ACTIVATION, only
@@ -35,6 +35,7 @@ class ModernBert(Encoder):
         fill_out="decoder",
         fill_bias="decoder.bias",
         dense="head.dense",
+        span="classifier",
     )
     dropouts = ("classifier_dropout",)
 
@@ -75,6 +76,7 @@ class ModernBert(Encoder):
         known: dict[str, Head.Config | None] = {
             FILL: PerToken.Config(tied=True, offsets=ends_offset, dense=dense, std=std),
             TAGS: PerToken.Config(offsets=True, dense=dense, std=std),
+            SPAN: SpanEnds.Config(dense=dense, std=std),
             MODEL: None,
         }
         return known[kind]

@@ -1,7 +1,8 @@
 """Text encoders by name: `swift`, the default, and `bert`, the paper's. Every token reads every other.
 
 A head says what is wanted of the text: `fill` gives logits over the vocabulary for each token, `tags` gives `outputs`
-for each token, `pooled` gives `outputs` for the whole; None gives none, for those who want the tokens themselves.
+for each token, `pooled` gives `outputs` for the whole, `span` gives two logits for each token, where an answer begins
+and where it ends; None gives none, for those who want the tokens themselves.
 """
 
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from weft.core import (
     Pooled,
     PostNorm,
     SilentInit,
+    SpanEnds,
     TokenShift,
     Trunk,
 )
@@ -29,7 +31,7 @@ from weft.models.stream import Stream
 from weft.models.zoo.language import Size
 from weft.position import Add, Learned, Rotary
 
-Wanted = Literal["fill", "pooled", "tags"] | None
+Wanted = Literal["fill", "pooled", "tags", "span"] | None
 Told = Literal["class", "mean"]
 
 
@@ -68,6 +70,7 @@ def bert(
         "fill": PerToken.Config(tied=True, offsets=True, dense=Dense.Config(activation="gelu", norm=norm)),
         "pooled": Pooled.Config(first=summary == "class", dense=pooler, dropout=dropout),
         "tags": PerToken.Config(offsets=True),
+        "span": SpanEnds.Config(),
     }
     trunk = Trunk.Config(depth=size.depth, block=block)
     return _stream(size, embed, trunk, head, heads, outputs)
@@ -105,6 +108,7 @@ def swift(
         reading="free",
         grams=HashedNgrams.Config() if vocab <= 400 else None,  # characters and bytes
         norm=norm,
+        segments=2 if head == "span" else 0,
         std=0.7,
         dropout=dropout,
         token_dropout=token_dropout,
@@ -114,6 +118,7 @@ def swift(
         "fill": PerToken.Config(cap=15.0, std=0.0),
         "pooled": Pooled.Config(first=summary == "class", dropout=dropout, std=0.0),
         "tags": PerToken.Config(offsets=True, std=0.0),
+        "span": SpanEnds.Config(std=0.0),
     }
     trunk = Trunk.Config(depth=size.depth, block=block, norm=norm, init=SilentInit.Config())
     return _stream(size, embed, trunk, head, heads, outputs)

@@ -1,11 +1,13 @@
-"""Plain methods for texts: counts of words for labels, words with their endings for tags."""
+"""Plain methods for texts: counts of words for labels, words with their endings for tags, sentences like questions."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from weft.domains.texts.measures import tag_tally
+from weft.domains.texts.measures import answer_tally, tag_tally
+from weft.domains.texts.reading.questions import PassageQuestion
 from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.tasks.baselines import Baseline
 from weft.tasks.labels.baselines import LabelTarget, linear_classes
@@ -15,6 +17,7 @@ MOST_CHARACTERS = 5_000  # of a text that are counted
 LONG_WORD = 15  # characters between spaces, on average, of a script that writes no spaces
 MOST_WORDS = 50_000  # whose endings are learned from
 ENDING, BEGINNING = 4, 3  # characters
+WORD, PARTS = re.compile(r"\w+"), re.compile(r"[.,;:!?()]\s|\n")
 HASHED = 2**18  # numbers that features are hashed to
 
 
@@ -56,6 +59,21 @@ def one_tag(tag: str, held_out: Sequence[Tagged], *, spans: bool) -> Baseline:
     return Baseline(
         "majority", "always the commonest tag", tag_tally(found, [one.tags for one in held_out], spans=spans)
     )
+
+
+def passage_baselines(held_out: Sequence[PassageQuestion]) -> Iterator[Baseline]:
+    """The part of a passage, between marks of punctuation, that shares most words with the question."""
+    found = [_likest(row.question, row.passage) for row in held_out]
+    tally = answer_tally(found, [row.answers for row in held_out])
+    yield Baseline("likest-part", "the part of the passage most like the question", tally)
+
+
+def _likest(question: str, passage: str) -> str:
+    """The part of a passage with the most words of a question, less those words."""
+    asked = {word.lower() for word in WORD.findall(question)}
+    parts = [WORD.findall(part) for part in PARTS.split(passage)]
+    best = max(parts, key=lambda part: len(asked & {word.lower() for word in part}) - len(part) / 1000)
+    return " ".join(word for word in best if word.lower() not in asked)
 
 
 def _usual_tags(train: Sequence[Tagged], held_out: Sequence[Tagged]) -> list[list[str]]:

@@ -5,4 +5,5 @@ documents  how some of it is held out: whole documents, or a part of one
 talks      questions and answers in turns
 labelled   texts with a label each
 tagged     sentences with a tag for each word
+questions  passages with questions and answers
 """

@@ -8,6 +8,7 @@ several_labels   tables in which a text has any number of labels
 labelled_texts   LabelledTexts: the rows, and which are held out
 tagged           sentences with a tag for each word
 conll            one file of them: columns, or lines of JSON
+questions        passages with questions and answers: SQuAD's form, or tables
 schemes          BIO, IOB1 and IOBES become BIO
 tagged_texts     TaggedTexts: the sentences, and which are held out
 """

@@ -103,7 +103,7 @@ def sample_names(count: int = 2000) -> list[Tagged]:
 def _sentence(chance: random.Random) -> Tagged:
     words: list[str] = []
     tags: list[str] = []
-    for token in _pick(SENTENCES, chance).split():
+    for token in pick(SENTENCES, chance).split():
         slot = SLOT.fullmatch(token)
         if slot and slot[1].isupper():
             name = _name(slot[1], chance)
@@ -114,7 +114,7 @@ def _sentence(chance: random.Random) -> Tagged:
             words += name
             tags += [f"B-{slot[1]}", *[f"I-{slot[1]}"] * (len(name) - 1)]
         else:
-            words.append(_pick(WORDS[slot[1]], chance) if slot else token)
+            words.append(pick(WORDS[slot[1]], chance) if slot else token)
             tags.append("O")
     words[0] = words[0][0].upper() + words[0][1:]
     return Tagged(tuple(words), tuple(tags))
@@ -123,21 +123,21 @@ def _sentence(chance: random.Random) -> Tagged:
 def _name(kind: str, chance: random.Random) -> list[str]:
     """The words of a name."""
     shape = {"PER": PERSONS, "LOC": ("{place}",), "ORG": ORGANISATIONS}[kind]
-    return SLOT.sub(lambda slot: _part(slot[1], chance), _pick(shape, chance)).split()
+    return SLOT.sub(lambda slot: _part(slot[1], chance), pick(shape, chance)).split()
 
 
 def _part(name: str, chance: random.Random) -> str:
     if name in ("place", "surname"):
         if chance.random() < SHARED:
-            return _pick(BOTH, chance)
+            return pick(BOTH, chance)
         ends = OF_PLACES if name == "place" else OF_PERSONS
-        return _pick(STARTS, chance) + _pick(MIDDLES, chance) + _pick(ends, chance)
+        return pick(STARTS, chance) + pick(MIDDLES, chance) + pick(ends, chance)
     if name in ("letter", "letters"):
-        return "".join(_pick(tuple("ABCDEFGHKLMNPRSTUV"), chance) for _ in range(1 if name == "letter" else 3))
-    return _pick(WORDS[name], chance)
+        return "".join(pick(tuple("ABCDEFGHKLMNPRSTUV"), chance) for _ in range(1 if name == "letter" else 3))
+    return pick(WORDS[name], chance)
 
 
-def _pick(options: tuple[str, ...], chance: random.Random) -> str:
+def pick(options: tuple[str, ...], chance: random.Random) -> str:
     """One of them. Only random() gives the same numbers in every Python."""
     return options[int(chance.random() * len(options))]
 

@@ -18,11 +18,16 @@ def text_reading(
     text: str,
     how: AttentionChoice = ALL,
     answer: LookedAnswer | None = None,
+    segments: np.ndarray | None = None,
 ) -> ReadingView:
-    """The view of one text by its tokens. `ids` are those of the text and its marks; `answer` is the model's."""
+    """The view of one text by its tokens. `ids` are those of the text and its marks; `answer` is the model's.
+
+    `segments` say which of two texts in one row each token belongs to.
+    """
     numbers = [int(id) for id in ids]
     labels = text_labels(tokenizer, numbers)  # marks by their names, other tokens as they are written
     opened = numbers[0] == tokenizer.end and len(numbers) > 1
     start = f"{labels[0]} at the start is the mark between documents: the model reads it before every text."
-    raw = Text(torch.tensor([numbers], device=next(model.parameters()).device))
+    raw = Text(torch.tensor([numbers]), segments=None if segments is None else torch.from_numpy(segments)[None])
+    raw = raw.to(next(model.parameters()).device)
     return ReadingView(model, raw, labels, text, how, answer, [start] if opened else [])

@@ -60,13 +60,23 @@ class TextVectors(Config):
 
 
 def look_at_text(
-    model: Stream, tokenizer: Tokenizer, ids: np.ndarray, text: str, how: LookAtText, answer: LookedAnswer | None = None
+    model: Stream,
+    tokenizer: Tokenizer,
+    ids: np.ndarray,
+    text: str,
+    how: LookAtText,
+    answer: LookedAnswer | None = None,
+    segments: np.ndarray | None = None,
 ) -> View:
-    """What was read within a text, by all tokens or by one step by step, or what lies near it in the table."""
+    """What was read within a text, by all tokens or by one step by step, or what lies near it in the table.
+
+    `segments` say which of two texts in one row each token belongs to.
+    """
     if how.table:
         embed: Any = model.embed
         return NearestView(WordSpace.of_tokens(embed.table.weight.detach().float().cpu().numpy(), tokenizer), text)
-    view = text_reading(model, tokenizer, ids, text, AttentionChoice(how.layer, how.head, how.every), answer)
+    choice = AttentionChoice(how.layer, how.head, how.every)
+    view = text_reading(model, tokenizer, ids, text, choice, answer, segments)
     return view if how.token is None else StepView(view.steps(how.token), text, answer)
 
 
