@@ -9,6 +9,7 @@ vision_encoder_decoder, clip, vilt, blip, git                                   
 parts, rope, headless                   parts of many families; rotary turns; what a model without a head is for
 bert_decoder, trocr                     words in BERT's and BART's layers that read a memory
 encoder, sizes                          what BERT and its kin share: heads and their rules; sizes
+decoder                                 heads of all decoders: the next word, labels, none
 rotary_decoder, gemma_kin               what Llama and its kin share; what Gemma 1, 2 and 3 share
 pairs                                   what Marian, BART, mBART and M2M100 share
 patches, clip_towers                    what ViT, DeiT and ViT-MAE share; CLIP's two towers

@@ -10,6 +10,7 @@ from typing import Any
 
 from weft.core import Attention, Block, Capped, Dot, OnePlusRmsNorm, SandwichNorm
 from weft.errors import ConfigError
+from weft.interop.families.decoder import LABELS, decoder_tasks
 from weft.interop.families.gemma_kin import GemmaKin, plain_or_even, windowed
 from weft.interop.families.llama import window_for_all
 from weft.interop.families.rope import write_turn
@@ -34,7 +35,7 @@ class Gemma(GemmaKin):
     """GemmaForCausalLM and GemmaModel (Gemma Team, 2024)."""
 
     name = "gemma"
-    tasks = {"GemmaForCausalLM": "language-model", "GemmaModel": None}
+    tasks = decoder_tasks("Gemma")
     harmless = names("attention_dropout cache_implementation hidden_activation")
     defaults = {
         "vocab_size": 256000, "max_position_embeddings": 8192, "hidden_size": 3072, "intermediate_size": 24576,
@@ -61,7 +62,7 @@ class Gemma2(GemmaKin):
     """Gemma2ForCausalLM and Gemma2Model (Gemma Team, 2024)."""
 
     name = "gemma2"
-    tasks = {"Gemma2ForCausalLM": "language-model", "Gemma2Model": None}
+    tasks = decoder_tasks("Gemma2")
     harmless = names("attention_dropout cache_implementation hidden_act sliding_window_size")
     defaults = {
         "vocab_size": 256000, "max_position_embeddings": 8192, "hidden_size": 2304, "intermediate_size": 9216,
@@ -95,7 +96,11 @@ class Gemma3(GemmaKin):
     """Gemma3ForCausalLM and Gemma3TextModel (Gemma Team, 2025): the language model alone."""
 
     name = "gemma3_text"
-    tasks = {"Gemma3ForCausalLM": "language-model", "Gemma3TextModel": None}
+    tasks = {
+        "Gemma3ForCausalLM": "language-model",
+        "Gemma3TextModel": None,
+        "Gemma3TextForSequenceClassification": LABELS,
+    }
     harmless = names("attention_dropout cache_implementation hidden_act _sliding_window_pattern")
     defaults = {**Gemma2.defaults, "vocab_size": 262208, "max_position_embeddings": 131072}
     wiring = SandwichNorm.Config()

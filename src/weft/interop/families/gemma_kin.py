@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from weft.core import Attention, Block, Gated, OnePlusRmsNorm, PerToken, Trunk, Window
-from weft.interop.families.parts import next_word_head
 from weft.interop.families.rope import read_turn
 from weft.interop.families.rotary_decoder import RotaryDecoder
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
@@ -18,7 +17,7 @@ from weft.position import Rotary
 
 
 class GemmaKin(RotaryDecoder):
-    """A language model, and the same without a head."""
+    """A language model, the same without a head, and with one for labels."""
 
     activation_key: ClassVar[str] = "hidden_activation"
 
@@ -56,12 +55,12 @@ class GemmaKin(RotaryDecoder):
         blocks = tuple(block.replace(mix=one) for one in self.mixers(given, mix, windows))
         head = PerToken.Config(tied=given.truth("tie_word_embeddings", True), std=std, cap=self.cap(given))
         context = sizes["max_position_embeddings"]
-        return Stream.Config(
+        stream = Stream.Config(
             dim=dim,
             embed=TextEmbed.Config(vocab=sizes["vocab_size"], context=context, scale=dim**0.5, std=std),
             trunk=Trunk.Config(blocks=blocks, norm=norm),
-            head=head if self.tasks[architecture] else None,
         )
+        return self.headed(stream, head, given, architecture)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         written = super().write(config)
@@ -83,11 +82,7 @@ class GemmaKin(RotaryDecoder):
         ]
         table = SameTensor("embed_tokens.weight", "embed.table.weight")
         body = [table, *layers(len(blocks), layer), _norm("norm", "trunk.norm")]
-        return (
-            WeightTable(body)
-            if stream.head is None
-            else WeightTable(body, [next_word_head(stream.head)], prefix="model.")
-        )
+        return self.headed_table(stream, body)
 
     def attention_rules(self, mix: Attention.Config, sizes: tuple[int, ...]) -> list[WeightRule]:
         rules = super().attention_rules(mix.replace(qk_norm=None), sizes)

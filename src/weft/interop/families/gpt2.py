@@ -1,14 +1,11 @@
 """GPT-2: learned places, norms ahead of each branch, GELU. Its matrices lie with inputs first (Conv1D)."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from torch import Tensor
-
-from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Pooled, Trunk
-from weft.interop.families.parts import decoder_architecture, decoder_head, decoder_head_rules, layer_norm, one_text
-from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
-from weft.interop.labels import write_labels
+from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk
+from weft.interop.families.decoder import Decoder, decoder_tasks
+from weft.interop.families.parts import layer_norm
+from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import Ignored, SameTensor, Turned, WeightRule, layers
 from weft.interop.their_config import TheirConfig, names
 from weft.interop.weight_table import WeightTable
@@ -18,16 +15,13 @@ from weft.models.stream import Model, Stream
 from weft.position import Add, Learned
 
 
-class Gpt2(Family):
+class Gpt2(Decoder):
     """GPT2LMHeadModel and GPT2Model (Radford et al., 2019)."""
 
     name = "gpt2"
     ours = "gpt"
-    tasks = {
-        "GPT2LMHeadModel": "language-model",
-        "GPT2Model": None,
-        "GPT2ForSequenceClassification": "classify-text",
-    }
+    tasks = decoder_tasks("GPT2", words="LMHeadModel")
+    prefix = "transformer."
     harmless = names(
         """n_ctx attn_pdrop reorder_and_upcast_attn summary_type summary_use_proj summary_activation
         summary_proj_to_labels summary_first_dropout"""
@@ -36,9 +30,7 @@ class Gpt2(Family):
     def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
         given.only("add_cross_attention", False)
         stream = read_stream(given)
-        head, task = only(stream.head, PerToken.Config, "head"), self.tasks[architecture]
-        stream = stream.replace(head=decoder_head(task, tied=head.tied, std=head.std))
-        return stream.replace(outputs=given.labels()) if task == "classify-text" else stream
+        return self.headed(stream, only(stream.head, PerToken.Config, "head"), given, architecture)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
@@ -48,7 +40,6 @@ class Gpt2(Family):
         bare: Any = outline(stream)
         return {
             "model_type": self.name,
-            "architectures": [decoder_architecture(self.tasks, stream.head)],
             "vocab_size": embed.vocab,
             "n_positions": code.size,
             "n_embd": stream.dim,
@@ -62,12 +53,8 @@ class Gpt2(Family):
             "embd_pdrop": embed.dropout,
             "attn_pdrop": 0.0,
             "initializer_range": embed.std,
-            "tie_word_embeddings": getattr(stream.head, "tied", True),
-            **(write_labels(stream.outputs or 0) if isinstance(stream.head, Pooled.Config) else {}),
+            **self.head_keys(stream, tied=True),
         }
-
-    def trial(self, config: Model.Config, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        return one_text(getattr(config, "head", None), inputs)
 
     def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
@@ -78,9 +65,7 @@ class Gpt2(Family):
             *layer_norm("ln_f", "trunk.norm"),
             *(Ignored(f"h.*.{name}.{mask}") for name in ("attn", "crossattention") for mask in ("bias", "masked_bias")),
         ]
-        if stream.head is None:
-            return WeightTable(body)
-        return WeightTable(body, decoder_head_rules(stream.head), prefix="transformer.")
+        return self.headed_table(stream, body)
 
 
 def read_stream(given: TheirConfig, *, reads: bool = False) -> Stream.Config:

@@ -8,9 +8,10 @@ from typing import Any
 
 from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk, Window
 from weft.errors import ConfigError
-from weft.interop.families.parts import layer_norm, linear, next_word_head
+from weft.interop.families.decoder import Decoder, decoder_tasks
+from weft.interop.families.parts import layer_norm, linear
 from weft.interop.families.rotary_decoder import decoder_layer, one_window
-from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
+from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import Ignored, JoinedRows, SameTensor, layers
 from weft.interop.their_config import TheirConfig, names
 from weft.interop.weight_table import WeightTable
@@ -23,11 +24,12 @@ WINDOW = 256  # where it is left out
 KINDS = {"global": False, "local": True}  # whether they have a window
 
 
-class GptNeo(Family):
+class GptNeo(Decoder):
     """GPTNeoForCausalLM and GPTNeoModel."""
 
     name = "gpt_neo"
-    tasks = {"GPTNeoForCausalLM": "language-model", "GPTNeoModel": None}
+    tasks = decoder_tasks("GPTNeo")
+    prefix = "transformer."
     harmless = names(
         """attention_dropout classifier_dropout gradient_checkpointing summary_type summary_use_proj summary_activation
         summary_proj_to_labels summary_first_dropout"""
@@ -60,12 +62,8 @@ class GptNeo(Family):
             dropout=given.number("embed_dropout", 0.0),
         )
         head = PerToken.Config(tied=given.truth("tie_word_embeddings", True), std=std)
-        return Stream.Config(
-            dim=dim,
-            embed=embed,
-            trunk=Trunk.Config(blocks=blocks, norm=norm),
-            head=head if self.tasks[architecture] else None,
-        )
+        stream = Stream.Config(dim=dim, embed=embed, trunk=Trunk.Config(blocks=blocks, norm=norm))
+        return self.headed(stream, head, given, architecture)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
@@ -76,7 +74,6 @@ class GptNeo(Family):
         bare: Any = outline(stream)
         return {
             "model_type": self.name,
-            "architectures": ["GPTNeoModel" if stream.head is None else "GPTNeoForCausalLM"],
             "vocab_size": embed.vocab,
             "max_position_embeddings": code.size,
             "hidden_size": stream.dim,
@@ -91,7 +88,7 @@ class GptNeo(Family):
             "embed_dropout": embed.dropout,
             "attention_dropout": 0.0,
             "initializer_range": embed.std,
-            "tie_word_embeddings": getattr(stream.head, "tied", True),
+            **self.head_keys(stream, tied=True),
         }
 
     def table(self, config: Model.Config) -> WeightTable:
@@ -113,9 +110,7 @@ class GptNeo(Family):
             *layer_norm("ln_f", "trunk.norm"),
             *(Ignored(f"h.*.attn.attention.{mask}") for mask in ("bias", "masked_bias")),
         ]
-        if stream.head is None:
-            return WeightTable(body)
-        return WeightTable(body, [next_word_head(stream.head)], prefix="transformer.")
+        return self.headed_table(stream, body)
 
 
 def _kinds(given: TheirConfig, depth: int) -> tuple[bool, ...]:

@@ -6,9 +6,10 @@ Its one map holds rows head by head: the query, key and value of the first head,
 from typing import Any
 
 from weft.core import Attention, Block, LayerNorm, Mlp, Parallel, PerToken, PreNorm, Trunk
-from weft.interop.families.parts import layer_norm, linear, next_word_head, there
+from weft.interop.families.decoder import Decoder, decoder_tasks
+from weft.interop.families.parts import layer_norm, linear, there
 from weft.interop.families.rope import read_turn, write_turn
-from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
+from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import HeadByHead, Ignored, SameTensor, layers
 from weft.interop.their_config import TheirConfig, names
 from weft.interop.weight_table import WeightTable
@@ -18,11 +19,12 @@ from weft.models.stream import Model, Stream
 from weft.position import Rotary
 
 
-class GptNeox(Family):
+class GptNeox(Decoder):
     """GPTNeoXForCausalLM and GPTNeoXModel (Black et al., 2022; Biderman et al., 2023)."""
 
     name = "gpt_neox"
-    tasks = {"GPTNeoXForCausalLM": "language-model", "GPTNeoXModel": None}
+    tasks = decoder_tasks("GPTNeoX")
+    prefix, last = "gpt_neox.", "embed_out"  # the name in files; in memory they call it lm_head
     harmless = names("attention_dropout classifier_dropout is_decoder")
 
     def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
@@ -43,12 +45,12 @@ class GptNeox(Family):
         )
         embed = TextEmbed.Config(vocab=given.whole("vocab_size", 50432), context=context, std=std, dropout=rate)
         head = PerToken.Config(tied=given.truth("tie_word_embeddings", False), std=std)
-        return Stream.Config(
+        stream = Stream.Config(
             dim=given.whole("hidden_size", 6144),
             embed=embed,
             trunk=Trunk.Config(depth=given.whole("num_hidden_layers", 44), block=block, norm=norm),
-            head=head if self.tasks[architecture] else None,
         )
+        return self.headed(stream, head, given, architecture)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
@@ -59,7 +61,6 @@ class GptNeox(Family):
         inner = write_turn(turn, embed.context)["rope_parameters"]
         return {
             "model_type": self.name,
-            "architectures": ["GPTNeoXModel" if stream.head is None else "GPTNeoXForCausalLM"],
             "vocab_size": embed.vocab,
             "max_position_embeddings": embed.context,
             "hidden_size": stream.dim,
@@ -76,7 +77,7 @@ class GptNeox(Family):
             "hidden_dropout": blocks[0].dropout,
             "attention_dropout": 0.0,
             "initializer_range": embed.std,
-            "tie_word_embeddings": getattr(stream.head, "tied", False),
+            **self.head_keys(stream, tied=False),
         }
 
     def table(self, config: Model.Config) -> WeightTable:
@@ -98,11 +99,7 @@ class GptNeox(Family):
             *layer_norm("final_layer_norm", "trunk.norm"),
             *(Ignored(f"layers.*.attention.{name}") for name in ("bias", "masked_bias", "rotary_emb.inv_freq")),
         ]
-        body = there(body, stream)
-        if stream.head is None:
-            return WeightTable(body)
-        head = next_word_head(stream.head, "embed_out")  # the name in files; in memory they call it lm_head
-        return WeightTable(body, [head], prefix="gpt_neox.", older=[("embed_out.", "lm_head.")])
+        return self.headed_table(stream, there(body, stream), older=[("embed_out.", "lm_head.")])
 
 
 def _turn(given: TheirConfig, context: int) -> tuple[Rotary.Config, int]:

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 from weft.core import Attention, Block, LayerNorm, Mlp, ParallelOneNorm, PerToken, Trunk
 from weft.errors import ConfigError
-from weft.interop.families.parts import layer_norm, linear, next_word_head
+from weft.interop.families.decoder import Decoder, decoder_tasks
+from weft.interop.families.parts import layer_norm, linear
 from weft.interop.families.rope import read_turn, write_turn
-from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
+from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import Ignored, JoinedRows, NeighbourPairs, SameTensor, WeightRule, layers
 from weft.interop.their_config import TheirConfig, names
 from weft.interop.weight_table import WeightTable
@@ -23,11 +24,10 @@ from weft.models.stream import Model, Stream
 from weft.position import Rotary
 
 
-class OneNormDecoder(Family):
-    """What both share: a language model whose last map has offsets, and the same without a head."""
+class OneNormDecoder(Decoder):
+    """What both share: a language model whose last map has offsets; the same without a head, or with one for labels."""
 
     keys: ClassVar[Mapping[str, tuple[str, Any]]]  # ours: theirs, and what it means where it is left out
-    prefix: ClassVar[str]
 
     @abstractmethod
     def attention(self, given: TheirConfig, dim: int, context: int) -> tuple[Attention.Config, int]:
@@ -56,19 +56,18 @@ class OneNormDecoder(Family):
         block = Block.Config(mix=mix, transform=mlp, norm=norm, wiring=ParallelOneNorm.Config(), dropout=rate)
         rate = given.number("embd_pdrop", 0.0)
         head = PerToken.Config(tied=given.truth("tie_word_embeddings", False), offsets=True, std=std)
-        return Stream.Config(
+        stream = Stream.Config(
             dim=whole["dim"],
             embed=TextEmbed.Config(vocab=whole["vocab"], context=context, std=std, dropout=rate),
             trunk=Trunk.Config(depth=whole["depth"], block=block, norm=norm),
-            head=head if self.tasks[architecture] else None,
         )
+        return self.headed(stream, head, given, architecture)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
         embed, blocks = only(stream.embed, TextEmbed.Config, "embed"), stream.trunk.all_blocks()
         mix, mlp = only(blocks[0].mix, Attention.Config, "mix"), only(blocks[0].transform, Mlp.Config, "transform")
         bare: Any = outline(stream)
-        headed, headless = self.tasks
         sizes = {
             "vocab": embed.vocab,
             "context": embed.context,
@@ -81,30 +80,26 @@ class OneNormDecoder(Family):
         }
         return {
             "model_type": self.name,
-            "architectures": [headless if stream.head is None else headed],
             **{self.keys[ours][0]: value for ours, value in sizes.items()},
             **self.own_keys(mix, stream.dim, embed.context),
             "resid_pdrop": blocks[0].dropout,
             "embd_pdrop": embed.dropout,
             "initializer_range": embed.std,
-            "tie_word_embeddings": getattr(stream.head, "tied", False),
+            **self.head_keys(stream, tied=False),
         }
 
     def table(self, config: Model.Config) -> WeightTable:
         stream = only(config, Stream.Config, "the model")
         blocks = stream.trunk.all_blocks()
         body = self.body(only(blocks[0].mix, Attention.Config, "mix"), stream.dim, len(blocks))
-        if stream.head is None:
-            return WeightTable(body)
-        head = [next_word_head(stream.head), SameTensor("lm_head.bias", "head.out.bias")]
-        return WeightTable(body, head, prefix=self.prefix)
+        return self.headed_table(stream, body)
 
 
 class GptJ(OneNormDecoder):
     """GPTJForCausalLM and GPTJModel."""
 
     name, prefix = "gptj", "transformer."
-    tasks = {"GPTJForCausalLM": "language-model", "GPTJModel": None}
+    tasks = decoder_tasks("GPTJ")
     harmless = names(
         """n_ctx attn_pdrop summary_type summary_use_proj summary_activation summary_proj_to_labels
         summary_first_dropout"""
@@ -158,7 +153,7 @@ class Phi(OneNormDecoder):
     """PhiForCausalLM and PhiModel: Phi-1, 1.5 and 2."""
 
     name, prefix = "phi", "model."
-    tasks = {"PhiForCausalLM": "language-model", "PhiModel": None}
+    tasks = decoder_tasks("Phi")
     harmless = names("attention_dropout")
     # published before their library had the family
     known_code = names("configuration_phi.PhiConfig modeling_phi.PhiForCausalLM")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.core import Attention, Block, ResultNorm, RmsNorm
-from weft.interop.families.parts import decoder_tasks
+from weft.interop.families.decoder import decoder_tasks
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, one_window
 from weft.interop.family import only
 from weft.interop.their_config import TheirConfig
@@ -65,7 +65,7 @@ class Olmo2(RotaryDecoder):
     """Olmo2ForCausalLM and Olmo2Model: norms of what branches give, and of all queries and all keys of a token."""
 
     name = "olmo2"
-    tasks = {"Olmo2ForCausalLM": "language-model", "Olmo2Model": None}
+    tasks = decoder_tasks("Olmo2")
     harmless = frozenset({"attention_dropout"})
     defaults = {
         "vocab_size": 50304,

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from weft.core import Attention, Block, BoundedGated, Gated, Mixture, RmsNorm, Transform
 from weft.errors import ConfigError
+from weft.interop.families.decoder import decoder_tasks
 from weft.interop.families.llama import window_for_all
-from weft.interop.families.parts import decoder_tasks, linear
+from weft.interop.families.parts import linear
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, layer_types, one_window, type_keys
 from weft.interop.family import THEIR_ACTIVATION, only
 from weft.interop.rules import JoinedRows, SameTensor, StackedExperts, WeightRule
@@ -90,7 +91,7 @@ class Qwen3Moe(MixtureDecoder):
     """Qwen3MoeForCausalLM and Qwen3MoeModel: norms of queries and keys; some layers may have one MLP instead."""
 
     name, inside, maps = "qwen3_moe", "mlp", ("gate_proj", "up_proj", "down_proj")
-    tasks = {"Qwen3MoeForCausalLM": "language-model", "Qwen3MoeModel": None}
+    tasks = decoder_tasks("Qwen3Moe")
     harmless = HARMLESS | names("max_window_layers")
     defaults = {
         "vocab_size": 151936,
@@ -144,7 +145,7 @@ class GptOss(MixtureDecoder):
     """GptOssForCausalLM and GptOssModel, in plain numbers."""
 
     name = "gpt_oss"
-    tasks = {"GptOssForCausalLM": "language-model", "GptOssModel": None}
+    tasks = decoder_tasks("GptOss")
     harmless = HARMLESS | names("hidden_act initial_context_length experts_per_token")
     defaults = {
         "vocab_size": 201088,

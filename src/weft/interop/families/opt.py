@@ -3,8 +3,9 @@
 from typing import Any
 
 from weft.core import Attention, Block, LayerNorm, Mlp, PerToken, PostNorm, PreNorm, Trunk
-from weft.interop.families.parts import joined, layer_norm, linear, next_word_head, there
-from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
+from weft.interop.families.decoder import Decoder, decoder_tasks
+from weft.interop.families.parts import joined, layer_norm, linear, there
+from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import SameTensor, layers
 from weft.interop.their_config import TheirConfig, names
 from weft.interop.weight_table import WeightTable
@@ -16,11 +17,11 @@ from weft.position import Add, Learned
 START = 2  # rows that the table of places begins with and that no place uses
 
 
-class Opt(Family):
+class Opt(Decoder):
     """OPTForCausalLM and OPTModel."""
 
     name = "opt"
-    tasks = {"OPTForCausalLM": "language-model", "OPTModel": None}
+    tasks = decoder_tasks("OPT")
     harmless = names("attention_dropout activation_dropout layerdrop")
 
     def read(self, given: TheirConfig, architecture: str) -> Stream.Config:
@@ -48,12 +49,8 @@ class Opt(Family):
         )
         head = PerToken.Config(tied=given.truth("tie_word_embeddings", True), std=std)
         depth = given.whole("num_hidden_layers", 12)
-        return Stream.Config(
-            dim=dim,
-            embed=embed,
-            trunk=Trunk.Config(depth=depth, block=block, norm=norm if before and not bare else None),
-            head=head if self.tasks[architecture] else None,
-        )
+        trunk = Trunk.Config(depth=depth, block=block, norm=norm if before and not bare else None)
+        return self.headed(Stream.Config(dim=dim, embed=embed, trunk=trunk), head, given, architecture)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
@@ -64,7 +61,6 @@ class Opt(Family):
         before = isinstance(blocks[0].wiring, PreNorm.Config)
         return {
             "model_type": self.name,
-            "architectures": ["OPTModel" if stream.head is None else "OPTForCausalLM"],
             "vocab_size": embed.vocab,
             "max_position_embeddings": code.size - START,
             "hidden_size": stream.dim,
@@ -81,7 +77,7 @@ class Opt(Family):
             "attention_dropout": 0.0,
             "layerdrop": 0.0,
             "init_std": embed.std,
-            "tie_word_embeddings": getattr(stream.head, "tied", True),
+            **self.head_keys(stream, tied=True),
         }
 
     def table(self, config: Model.Config) -> WeightTable:
@@ -102,9 +98,4 @@ class Opt(Family):
             *layers(len(stream.trunk.all_blocks()), layer),
             *layer_norm("decoder.final_layer_norm", "trunk.norm"),
         ]
-        body = there(body, stream)
-        return (
-            WeightTable(body)
-            if stream.head is None
-            else WeightTable(body, [next_word_head(stream.head)], prefix="model.")
-        )
+        return self.headed_table(stream, there(body, stream))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.core import Attention, Block, Gated
+from weft.interop.families.decoder import decoder_tasks
 from weft.interop.families.llama import window_for_all
-from weft.interop.families.parts import decoder_tasks
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, one_window
 from weft.interop.rules import SameTensor, WeightRule
 from weft.interop.their_config import TheirConfig, names

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.core import Attention, Block, RmsNorm
-from weft.interop.families.parts import decoder_tasks
+from weft.interop.families.decoder import decoder_tasks
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, layer_types, one_window, type_keys
 from weft.interop.family import only
 from weft.interop.their_config import TheirConfig

@@ -7,14 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from torch import Tensor
-
-from weft.core import Attention, Block, Gated, Pooled, PreNorm, RmsNorm, Transform, Trunk, Window, Wiring
+from weft.core import Attention, Block, Gated, PerToken, PreNorm, RmsNorm, Transform, Trunk, Window, Wiring
 from weft.errors import ConfigError
-from weft.interop.families.parts import decoder_architecture, decoder_head, decoder_head_rules, one_text
+from weft.interop.families.decoder import Decoder
 from weft.interop.families.rope import TYPES, read_turn, write_turn
-from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, Family, only
-from weft.interop.labels import write_labels
+from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import Ignored, JoinedRows, SameTensor, WeightRule, layers
 from weft.interop.their_config import TheirConfig
 from weft.interop.weight_table import WeightTable
@@ -34,7 +31,7 @@ class DecoderLayer:
     window: int | None = None
 
 
-class RotaryDecoder(Family):
+class RotaryDecoder(Decoder):
     """A family of such decoders. It adds its own keys of config.json, and says their values where they are left out."""
 
     defaults: ClassVar[Mapping[str, Any]]
@@ -91,15 +88,14 @@ class RotaryDecoder(Family):
         blocks = tuple(_for_layer(block, turn, layer).replace(transform=one) for layer, one in both)
         same = all(one == blocks[0] for one in blocks)
         tied = given.truth("tie_word_embeddings", usual.get("tie_word_embeddings", False))
-        return Stream.Config(
+        stream = Stream.Config(
             dim=given.whole("hidden_size", usual["hidden_size"]),
             embed=TextEmbed.Config(vocab=given.whole("vocab_size", usual["vocab_size"]), context=context, std=std),
             trunk=Trunk.Config(depth=depth, block=blocks[0], norm=norm)
             if same
             else Trunk.Config(blocks=blocks, norm=norm),
-            head=decoder_head(self.tasks[architecture], tied=tied, std=std),
-            outputs=given.labels() if self.tasks[architecture] == "classify-text" else None,
         )
+        return self.headed(stream, PerToken.Config(tied=tied, std=std), given, architecture)
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
@@ -109,7 +105,6 @@ class RotaryDecoder(Family):
         mix = only(block.mix, Attention.Config, "mix")
         return {
             "model_type": self.name,
-            "architectures": [decoder_architecture(self.tasks, stream.head)],
             "vocab_size": embed.vocab,
             "max_position_embeddings": embed.context,
             "hidden_size": stream.dim,
@@ -121,14 +116,10 @@ class RotaryDecoder(Family):
             **write_turn(turn, embed.context),
             "attention_dropout": 0.0,
             "initializer_range": embed.std,
-            "tie_word_embeddings": getattr(stream.head, "tied", False),
             **self.mlp_keys(stream),
             **self.own_keys(block, found),
-            **(write_labels(stream.outputs or 0) if isinstance(stream.head, Pooled.Config) else {}),
+            **self.head_keys(stream, tied=False),
         }
-
-    def trial(self, config: Model.Config, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        return one_text(getattr(config, "head", None), inputs)
 
     def mlp_keys(self, stream: Stream.Config) -> dict[str, Any]:
         """The keys of the transforms."""
@@ -156,9 +147,7 @@ class RotaryDecoder(Family):
             SameTensor("norm.weight", "trunk.norm.gain"),
             Ignored("layers.*.self_attn.rotary_emb.inv_freq"),
         ]
-        if stream.head is None:
-            return WeightTable(body)
-        return WeightTable(body, decoder_head_rules(stream.head), prefix="model.")
+        return self.headed_table(stream, body)
 
     def attention_rules(self, mix: Attention.Config, sizes: tuple[int, ...]) -> list[WeightRule]:
         """The weights of an attention; `sizes` are the rows of queries, keys and values."""

@@ -5,8 +5,8 @@ from typing import Any
 
 from weft.core import Attention, Block, RmsNorm
 from weft.errors import ConfigError
+from weft.interop.families.decoder import decoder_tasks
 from weft.interop.families.llama import offset_keys
-from weft.interop.families.parts import decoder_tasks
 from weft.interop.families.rotary_decoder import DecoderLayer, RotaryDecoder, layer_types, one_window, type_keys
 from weft.interop.their_config import TheirConfig
 
