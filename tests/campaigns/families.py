@@ -47,7 +47,11 @@ MODULES = (decoders, llama_kin, label_decoders, gemma_kin, encoders, newer_encod
 FOLDED = ("cls_token", "mask_token", "distillation_token", "position_embeddings", "class_embedding",
           "vision_model.embeddings.position_embedding",
           "vision_model.embeddings.position_embedding.weight")  # fmt: skip
-TOWERS = {"clip_vision_model": "vision_model.", "clip_text_model": "text_model."}  # how weights of a tower alone begin
+TOWERS = {
+    "clip_vision_model": "vision_model.",
+    "siglip_vision_model": "vision_model.",
+    "clip_text_model": "text_model.",
+}  # how weights of a tower alone begin
 TEXTS, LENGTH = 5, 18  # of each model that writes
 HEADER = ("model type", "used for", "models", "largest difference", "texts equal", "written again alike", "refused")
 
@@ -152,6 +156,8 @@ def _computed(model: Any, given: dict[str, torch.Tensor]) -> torch.Tensor:
     if model.config.model_type in ("blip", "git"):
         return answers.written_for(model, given)
     result = model(**given)
+    if "start_logits" in result:
+        return torch.stack([result["start_logits"], result["end_logits"]], -1)
     return next(result[key] for key in ("logits", "logits_per_image", "last_hidden_state") if key in result)
 
 
@@ -162,6 +168,8 @@ def _inputs(model: Any) -> dict[str, torch.Tensor]:
     if config.model_type in ("clip", "clip_text_model"):
         texts = text_towers.ended_texts(getattr(config, "text_config", config), draw)
         return texts if config.model_type != "clip" else {**texts, **_pictures(config.vision_config, draw)}
+    if config.model_type == "siglip":
+        return {**text_towers.filled_texts(config.text_config, draw), **_pictures(config.vision_config, draw)}
     if config.model_type == "vilt":
         return {**answers.asked_texts(config, draw), **_pictures(config, draw)}
     if config.model_type == "git":

@@ -23,7 +23,7 @@ from helpers.foreign import (
 )
 from helpers.foreign_models import captions, mostly_slow, newer_pictures, pictures
 from helpers.foreign_models.pictures import MAE, VIT
-from helpers.foreign_models.text_towers import ended_texts
+from helpers.foreign_models.text_towers import ended_texts, filled_texts
 from safetensors.torch import load_file, save_file
 
 from weft.core import LayerNorm, LowRank, PerClassToken, Pooled, RmsNorm, record
@@ -64,6 +64,8 @@ def inputs_of(model) -> dict[str, torch.Tensor]:
     config, draw = model.config, torch.Generator().manual_seed(2)
     if config.model_type == "clip":
         return {**ended_texts(config.text_config, draw), **inputs_of(model.vision_model)}
+    if config.model_type == "siglip":
+        return {**filled_texts(config.text_config, draw), **inputs_of(model.vision_model)}
     size = getattr(config, "image_size", 64)
     sides = (size, size) if isinstance(size, int) else tuple(size)
     pictures = {"pixel_values": torch.randn(2, config.num_channels, *sides, generator=draw)}
@@ -104,7 +106,10 @@ def test_what_was_read_and_written_is_the_same_folder_from_then_on(tmp_path: Pat
     assert same_files(first, written_again(read_folder(first), tmp_path / "b"))
     original, written = load_file(tmp_path / "theirs/model.safetensors"), load_file(first / "model.safetensors")
     original = {key.replace("decoder_encoder.layer", "decoder_layers"): value for key, value in original.items()}
-    if name == "clip, pictures alone, pooler":  # they read these names with and without what they begin with
+    if name in (
+        "clip, pictures alone, pooler",
+        "siglip, pictures alone, pooler",
+    ):  # they read these names with and without what they begin with
         original = {f"vision_model.{key}": value for key, value in original.items()}
     folded = {key for key in written if key.endswith(FOLDED)}
     hidden = {key for key in written if key.endswith("registers.embeddings.mask_token")}  # no model of ours reads it

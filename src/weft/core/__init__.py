@@ -16,7 +16,7 @@ mixers with one call: `mixer(x, at, slots)`.
     transforms, shifts, norms within a token; a mix with the neighbours in a line; normalisation
     mixture                   several transforms, of which each token has few
     linear, row_table         linear maps and how they start; tables of which a step reads few rows
-    heads                     tokens become values
+    heads, pooling            tokens become values; one vector that a learned query reads
     adapters                  small matrices that learn beside large ones (LoRA)
     recording                 keeps queries, keys and values, the stream and what branches add, for those who look
     changes                   what may be switched off, scaled, unread, pinned, replaced, added, hidden
@@ -71,6 +71,7 @@ from weft.core.linear import Gpt2Init, Init, Out, ReluInit, SilentInit, SineInit
 from weft.core.mixers import Average, Last, Mixer
 from weft.core.mixture import Mixture
 from weft.core.norms import LayerNorm, LayerScale, Norm, OnePlusRmsNorm, RmsNorm
+from weft.core.pooling import AttendedPool
 from weft.core.recording import Reading, Recorder, StreamPass, record
 from weft.core.recurrent import Lstm, Recurrent, Rnn
 from weft.core.rules import Edges, Rule, Same, Stride, Tile, Window
@@ -82,14 +83,14 @@ from weft.core.transforms import BoundedGated, Gated, Layer, Mlp, Pointwise, Tra
 from weft.core.trunk import Trunk
 
 __all__ = [
-    "Abreast", "Added", "Additive", "Attention", "Average", "Block", "BoundedGated", "Cache", "Capped", "Change",
-    "ContextGate", "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges", "FirstAndMean", "FirstState",
-    "Gated", "Gpt2Init", "Head", "Hidden", "Init", "Last", "LastToken", "Layer", "LayerNorm", "LayerScale",
-    "LowRank", "Lstm", "MeanShares", "MeanToken", "MemoryVector", "Mixer", "Mixture", "Mlp", "NeighbourShift",
-    "Norm", "OnePlusRmsNorm", "Out", "Parallel", "ParallelOneNorm", "Pass", "PerClassToken", "PerToken", "Pinned",
-    "Plain", "Pointwise", "Pooled", "PostNorm", "PreNorm", "Reading", "Recorder", "Recurrent", "ReluInit",
-    "Replaced", "ResultNorm", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm", "Scaled", "Scope", "Score",
-    "Shares", "SilentInit", "SineInit", "Slots", "SpanEnds", "StreamPass", "Stride", "Summary", "SymmetricShares",
-    "Tile", "TokenShift", "Transform", "Trunk", "Unread", "Window", "Wiring", "Without", "changed",
-    "changes_from_json", "record",
+    "Abreast", "Added", "Additive", "AttendedPool", "Attention", "Average", "Block", "BoundedGated", "Cache",
+    "Capped", "Change", "ContextGate", "DeepOutput", "Dense", "Disentangled", "Distances", "Dot", "Edges",
+    "FirstAndMean", "FirstState", "Gated", "Gpt2Init", "Head", "Hidden", "Init", "Last", "LastToken", "Layer",
+    "LayerNorm", "LayerScale", "LowRank", "Lstm", "MeanShares", "MeanToken", "MemoryVector", "Mixer", "Mixture",
+    "Mlp", "NeighbourShift", "Norm", "OnePlusRmsNorm", "Out", "Parallel", "ParallelOneNorm", "Pass",
+    "PerClassToken", "PerToken", "Pinned", "Plain", "Pointwise", "Pooled", "PostNorm", "PreNorm", "Reading",
+    "Recorder", "Recurrent", "ReluInit", "Replaced", "ResultNorm", "RmsNorm", "Rnn", "Rule", "Same", "SandwichNorm",
+    "Scaled", "Scope", "Score", "Shares", "SilentInit", "SineInit", "Slots", "SpanEnds", "StreamPass", "Stride",
+    "Summary", "SymmetricShares", "Tile", "TokenShift", "Transform", "Trunk", "Unread", "Window", "Wiring",
+    "Without", "changed", "changes_from_json", "record",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from weft.config import Config as BaseConfig
 from weft.config import Part, at_least, at_most
 from weft.core.linear import linear
 from weft.core.norms import Norm
+from weft.core.pooling import AttendedPool
 from weft.core.transforms import ACTIVATIONS, Activation, dropout
 from weft.errors import ConfigError
 from weft.tokens import Tokens
@@ -278,7 +279,8 @@ class Summary(Head):
     class Config(Head.Config):
         """`first` reads the first real token and `last` the last one, where a text ends; otherwise the mean.
 
-        `unit` brings the vector to length 1, so that products are cosines; `norm` and `dense` stand before that.
+        With `pool` a learned query reads all tokens instead. `unit` brings the vector to length 1, so that products are
+        cosines; `norm` and `dense` stand before that.
         """
 
         first: bool = False
@@ -286,10 +288,12 @@ class Summary(Head):
         norm: Norm.Config | None = None
         dense: Dense.Config | None = None
         unit: bool = False
+        pool: AttendedPool.Config | None = None
 
         def check(self) -> None:
-            if self.first and self.last:
-                raise ConfigError("the first token or the last, not both", where="Summary.last")
+            if self.first + self.last + (self.pool is not None) > 1:
+                problem = "one of the first token, the last and a query that reads all of them"
+                raise ConfigError(problem, where="Summary")
 
         def width(self, dim: int) -> int:
             """The number of values of the vector, in a stream of width `dim`."""
@@ -298,11 +302,15 @@ class Summary(Head):
     def __init__(self, config: Config, *, dim: int, size: int | None = None, table: nn.Embedding | None = None):
         super().__init__()
         self.first, self.last, self.unit = config.first, config.last, config.unit
+        self.pool = config.pool.build(dim=dim) if config.pool else None
         self.norm = config.norm.build(dim=dim) if config.norm else None
         self.dense = config.dense.build(dim=dim) if config.dense else None
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "B E"]:
-        x = last_token(tokens) if self.last else summary(tokens, first=self.first)
+        if self.pool is not None:
+            x = self.pool(tokens)
+        else:
+            x = last_token(tokens) if self.last else summary(tokens, first=self.first)
         x = x if self.norm is None else _normed(self.norm, x)
         x = _in_float32(x if self.dense is None else self.dense(x))
         return F.normalize(x, dim=-1) if self.unit else x
@@ -310,7 +318,7 @@ class Summary(Head):
 
 def picture_vector(head: nn.Module | None, tokens: Tokens, *, first: bool) -> Float[Tensor, "B E"]:
     """The vector by which a picture is compared: that of a head made for this, else the first token or the mean."""
-    made = isinstance(head, Summary) and head.norm is not None
+    made = isinstance(head, Summary) and (head.norm is not None or head.pool is not None)
     return head(tokens) if made and head is not None else summary(tokens, first=first)
 
 

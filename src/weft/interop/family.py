@@ -88,6 +88,10 @@ class Family(ABC):
         """The model that a file with tensors of these names holds, where config.json does not say all of it."""
         return config
 
+    def worded(self, config: Model.Config, filler: int | None) -> Model.Config:
+        """The config where texts are filled up by the id that the tokenizer says, where it says one."""
+        return config
+
     def prepared(self, config: Model.Config, preprocessor: Mapping[str, Any] | None, where: str) -> Model.Config:
         """The config where inputs are prepared as preprocessor_config.json says; None: there is no such file."""
         return config

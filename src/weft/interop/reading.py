@@ -29,6 +29,7 @@ from weft.json_text import read_json
 from weft.modalities.picture_text import PictureTextEmbed
 from weft.modalities.preparation import Preparation
 from weft.modalities.text import TextEmbed
+from weft.modalities.tokenizer_json import names_by_id
 from weft.models.dual_encoder import DualEncoder
 from weft.models.outline import outline, own_tensors, unfilled
 from weft.models.seq2seq import Seq2Seq
@@ -106,9 +107,10 @@ def read_folder(source: str | Path, task: str | None = None) -> Imported:
     config = family.prepared(config, preprocessor, place)
     preparation, unknown = family.preparation(preprocessor, place)
     remarks += unknown
+    tokenizer, names = read_tokenizer(folder, family.name), _json(folder, "tokenizer_config.json") or {}
+    config = family.worded(config, _filler(tokenizer, names, store.shown(folder / "tokenizer.json")))
     model, noticed, broken = _filled(folder, family, config)
     remarks += noticed
-    tokenizer = read_tokenizer(folder, family.name)
     if tokenizer is None and task is not None and _has_texts(config):
         remarks.append("no tokenizer.json: texts have to be given as ids")
     nested, texts = (part if isinstance(part := data.get(key), dict) else {} for key in ("decoder", "text_config"))
@@ -118,7 +120,6 @@ def read_folder(source: str | Path, task: str | None = None) -> Imported:
         tokenizer, noticed = within_table(tokenizer, vocab, where=place)
         remarks += noticed
         check_tokenizer(tokenizer, vocab, where=place)
-    names = _json(folder, "tokenizer_config.json") or {}
     generation = _json(folder, "generation_config.json")
     unforced = data if generation is None else {**data, "forced_bos_token_id": None}  # that file alone says it then
     marks = Marks.read(family.marks(data), generation or {}, unforced, nested, where=where)
@@ -205,6 +206,14 @@ def _chat_template(folder: Path, names: dict[str, Any]) -> str | None:
         named = {one.get("name"): one.get("template") for one in found if isinstance(one, dict)}
         found = named.get("default")
     return found if isinstance(found, str) else None
+
+
+def _filler(tokenizer: str | None, names: dict[str, Any], where: str) -> int | None:
+    """The id that fills texts up, by its name in tokenizer_config.json; None where that says none."""
+    name = names.get("pad_token")
+    name = name.get("content") if isinstance(name, dict) else name
+    known = [] if tokenizer is None else names_by_id(read_json(tokenizer, where=where), where)
+    return known.index(name) if name in known else None
 
 
 def _has_texts(config: Model.Config) -> bool:

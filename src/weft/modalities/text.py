@@ -91,7 +91,8 @@ class TextEmbed(Embedder):
         text ends at the first id that is this one: what stands behind it is padding. `counted` gives the tokens a
         further coordinate: how many of some ids were met so far. In training a share `token_dropout` of the tokens says
         nothing of what it is (word dropout): rare words are then known by their neighbours too. `spelling` adds what
-        the letters of a token's word say, and is not dropped with it.
+        the letters of a token's word say, and is not dropped with it. With `filler`, texts are filled up to `context`
+        by this id, which is read like any other (Zhai et al., 2023).
         """
 
         vocab: int
@@ -110,6 +111,7 @@ class TextEmbed(Embedder):
         token_dropout: float = 0.0
         counted: Counted.Config | None = None
         spelling: Spelling.Config | None = None
+        filler: int | None = None
 
         def check(self) -> None:
             if self.vocab < 1 or self.context < 1:
@@ -134,6 +136,7 @@ class TextEmbed(Embedder):
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         self.reading, self.rate, self.scale, self.end = config.reading, config.dropout, config.scale, config.end
+        self.filler, self.context = config.filler, config.context
         self.token_rate = config.token_dropout
         width = config.narrow or dim
         self.table = nn.Embedding(config.vocab, width)
@@ -153,6 +156,7 @@ class TextEmbed(Embedder):
             nn.init.zeros_(self.widen.bias)
 
     def forward(self, raw: Text, *, slots: Slots | None = None) -> Tokens:
+        raw = raw if self.filler is None else self._filled(raw, self.filler)
         position = self._positions(raw.ids, raw.valid, slots)
         coords = {"position": position}
         x = self._named(raw, slots)
@@ -189,6 +193,11 @@ class TextEmbed(Embedder):
         if raw.segments is not None:
             raise ConfigError("the text has segments, and this model knows none", where="TextEmbed.segments")
         return x
+
+    def _filled(self, raw: Text, filler: int) -> Text:
+        """Texts as long as the context: the filler stands wherever there is no real token, and counts as one."""
+        ids = raw.ids if raw.valid is None else raw.ids.masked_fill(~raw.valid, filler)
+        return Text(F.pad(ids, (0, max(0, self.context - ids.shape[1])), value=filler), segments=raw.segments)
 
     def _kept(self, x: Float[Tensor, "B N E"]) -> Float[Tensor, "B N E"]:
         """In training, the vectors of all tokens but a share that is dropped."""

@@ -28,6 +28,10 @@ class CommonSpace(nn.Module):
         """What cosines are multiplied by: 1 / temperature."""
         return self.log_scale.float().exp()
 
+    def chances(self, cosines: Float[Tensor, "B R"]) -> Float[Tensor, "B R"]:
+        """How likely each text is for a picture, by their cosines: one of them is right."""
+        return (self.scale.to(cosines.device) * cosines).softmax(-1)
+
     @torch.no_grad()
     def follow(self, weights: Mapping[str, Tensor], progress: float) -> bool:
         """Keep the scale at most MAX_SCALE: limited here and not in `scale`, where it would lose its gradient."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from weft.core.heads import Summary
 from weft.errors import ConfigError
@@ -25,15 +25,22 @@ def _vector(stream: Stream.Config, name: str) -> Summary.Config:
 class DualEncoder(CommonSpace, Model):
     """picture -> stream -> vector; text -> stream -> vector; logits = cosine / temperature (Radford et al., 2021).
 
+    With an `offset`, logits = cosine / temperature + offset, and each pair fits or not by itself: p = sigmoid(logit)
+    (Zhai et al., 2023).
+
     Neither stream reads the other: pictures and texts meet in the cosine alone, so their vectors can be kept.
     """
 
     class Config(Model.Config):
-        """Both streams have a `Summary` of length 1 and the same width; `temperature` is the one to start with."""
+        """Both streams have a `Summary` of length 1 and the same width; `temperature` is the one to start with.
+
+        So is `offset`, where there is one.
+        """
 
         picture: Stream.Config
         text: Stream.Config
         temperature: float = 0.07
+        offset: float | None = None
 
         def reader(self) -> Stream.Config:
             return self.picture
@@ -59,6 +66,7 @@ class DualEncoder(CommonSpace, Model):
         self.picture = config.picture.build()
         self.text = config.text.build()
         self.set_temperature(config.temperature)
+        self.offset = None if config.offset is None else nn.Parameter(torch.tensor([config.offset]))
 
     def backbone(self) -> tuple[Stream.Config, str]:
         if not isinstance(self.config.picture.embed, PictureEmbed.Config):
@@ -82,4 +90,10 @@ class DualEncoder(CommonSpace, Model):
 
     def forward(self, picture: Any, text: Any) -> Float[Tensor, "B R"]:
         """For each picture, the logits of all texts."""
-        return self.scale * self.picture(picture) @ self.text(text).T
+        logits = self.scale * self.picture(picture) @ self.text(text).T
+        return logits if self.offset is None else logits + self.offset
+
+    def chances(self, cosines: Float[Tensor, "B R"]) -> Float[Tensor, "B R"]:
+        if self.offset is None:
+            return super().chances(cosines)
+        return (self.scale.to(cosines.device) * cosines + self.offset.to(cosines.device)).sigmoid()

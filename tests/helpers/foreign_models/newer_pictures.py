@@ -1,4 +1,4 @@
-"""DINOv2, Swin, ConvNeXt and CLIP."""
+"""DINOv2, Swin, ConvNeXt, CLIP and SigLIP."""
 
 CONVNEXT = {"num_stages": 3, "hidden_sizes": [8, 16, 24], "depths": [1, 2, 1], "image_size": 32, "num_labels": 5,
             "layer_scale_init_value": 0.1}  # fmt: skip
@@ -13,6 +13,8 @@ CLIP_TEXT = {"vocab_size": 40, "hidden_size": 24, "intermediate_size": 40, "num_
 CLIP_PICTURES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4,
                  "image_size": 24, "patch_size": 8}  # fmt: skip
 CLIP = {"text_config": CLIP_TEXT, "vision_config": CLIP_PICTURES, "projection_dim": 20}
+SIGLIP_TEXT = {**{key: value for key, value in CLIP_TEXT.items() if "token" not in key}, "pad_token_id": 1}
+SIGLIP = {"text_config": {**SIGLIP_TEXT, "projection_size": 32}, "vision_config": CLIP_PICTURES}
 CASES: dict[str, tuple[str, dict]] = {
     "convnext": ("ConvNextForImageClassification", CONVNEXT),
     "convnext, no layer scale": ("ConvNextForImageClassification", {**CONVNEXT, "layer_scale_init_value": 0.0}),
@@ -56,6 +58,15 @@ CASES: dict[str, tuple[str, dict]] = {
             "projection_dim": 24,
         },
     ),
+    "siglip": ("SiglipModel", SIGLIP),
+    "siglip, gelu and grey": (
+        "SiglipModel",
+        {
+            "text_config": {**SIGLIP_TEXT, "projection_size": 32, "hidden_act": "gelu", "pad_token_id": 0},
+            "vision_config": {**CLIP_PICTURES, "hidden_act": "gelu", "num_channels": 1, "layer_norm_eps": 1e-4},
+        },
+    ),
+    "siglip, pictures alone, pooler": ("SiglipVisionModel", CLIP_PICTURES),
     "clip, pictures alone, pooler": ("CLIPVisionModel", CLIP_PICTURES),
     "clip, pictures alone, projected": ("CLIPVisionModelWithProjection", {**CLIP_PICTURES, "projection_dim": 12}),
 }

@@ -1,4 +1,4 @@
-"""CLIP's tower of texts alone, and texts that CLIP reads."""
+"""CLIP's tower of texts alone, and texts that CLIP and SigLIP read."""
 
 from typing import Any
 
@@ -21,3 +21,11 @@ def ended_texts(config: Any, draw: torch.Generator) -> dict[str, torch.Tensor]:
         ids[row, place:] = end
         mask[row, place + 1 :] = 0
     return {"input_ids": ids, "attention_mask": mask}
+
+
+def filled_texts(config: Any, draw: torch.Generator) -> dict[str, torch.Tensor]:
+    """Three texts of different lengths, filled up to the length that SigLIP reads."""
+    ids = torch.randint(3, config.vocab_size, (3, config.max_position_embeddings), generator=draw)
+    for row, length in enumerate((9, 5, 2)):
+        ids[row, length:] = config.pad_token_id
+    return {"input_ids": ids}

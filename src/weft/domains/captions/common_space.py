@@ -144,6 +144,7 @@ def named_classes(
     """For each picture the label whose words have the nearest vector, with the probabilities of all labels.
 
     A label's vector is the mean over the templates; without any, the label has an article before it, as captions do.
+    Where each pair is judged by itself, each probability is one of its own.
     """
     model = model_of(run, "--set labels")
     classes = list(dict.fromkeys(label.strip() for label in labels if label.strip()))
@@ -158,7 +159,8 @@ def named_classes(
     words = [[one.replace("{}", label) for one in templates] or [_with_article(label)] for label in classes]
     means = text_vectors(run, [text for texts in words for text in texts]).unflatten(0, (len(classes), -1)).mean(1)
     cosines = picture_vectors(run, frames) @ torch.nn.functional.normalize(means, dim=-1).T
-    shares = (model.scale.detach().cpu() * cosines).softmax(-1)
+    with torch.inference_mode():
+        shares = model.chances(cosines)
     return [
         Answer(i, {"input": names[i], "label": classes[int(row.argmax())], "probabilities": _rounded(classes, row)})
         for i, row in enumerate(shares)

@@ -150,8 +150,10 @@ def caption_outgoing(run: Loaded, end: str, how: type[Decoding] | None) -> Outgo
 def _marks(run: Loaded, codec: TextCodec | None) -> Marks:
     """The ids that begin and end captions, under the names that the other library has for them."""
     if codec is not None and isinstance(run.model, DualEncoder):
-        before, after = codec.marks.before, codec.marks.after
-        return Marks(bos=next(iter(before), None), eos=after[:1], pad=next(iter(after), None))
+        before, after, embed = codec.marks.before, codec.marks.after, run.model.config.text.embed
+        filler = embed.filler if isinstance(embed, TextEmbed.Config) else None
+        pad = next(iter(after), None) if filler is None else filler
+        return Marks(bos=next(iter(before), None), eos=after[:1], pad=pad)
     if codec is None or run.imported:
         return marks_of(run, codec)
     marks = codec.marks

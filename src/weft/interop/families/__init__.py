@@ -4,7 +4,7 @@ gpt2, gpt_neo, gptj, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma, mixtures 
 bert, distilbert, electra, albert, mpnet, modernbert, deberta                        text encoders
 marian, bart, mbart, t5                                                              encoder–decoders
 vit, deit, vit_mae, dinov2, resnet, convnext, swin                                   pictures
-vision_encoder_decoder, clip, vilt, blip, git                                        pictures and texts
+vision_encoder_decoder, clip, siglip, vilt, blip, git                                        pictures and texts
 
 parts, rope, headless                   parts of many families; rotary turns; what a model without a head is for
 bert_decoder, trocr                     words in BERT's and BART's layers that read a memory
@@ -42,6 +42,7 @@ from weft.interop.families.opt import Opt
 from weft.interop.families.phi3 import Phi3
 from weft.interop.families.qwen import Qwen2, Qwen3
 from weft.interop.families.resnet import Resnet
+from weft.interop.families.siglip import Siglip, SiglipVision
 from weft.interop.families.smollm3 import SmolLm3
 from weft.interop.families.swin import Swin
 from weft.interop.families.t5 import T5, Mt5, Umt5
@@ -105,6 +106,8 @@ _ALL = (
     Clip(),
     ClipVision(),
     ClipText(),
+    Siglip(),
+    SiglipVision(),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
 

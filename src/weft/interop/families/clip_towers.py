@@ -26,7 +26,7 @@ END = 49407  # the end mark of the tokenizer of CLIP
 
 def read_pictures(given: TheirConfig, *, patch: int = 32) -> Stream.Config:
     """The tower of pictures, with the normed class token as its vector."""
-    trunk, norm = _read_trunk(given, heads=12, hidden=3072)
+    trunk, norm = read_trunk(given, heads=12, hidden=3072)
     embed = patches.read_patches(given, patch=patch)
     if embed.grid[0] != embed.grid[1]:
         raise ConfigError(f"image_size is {given.data['image_size']}; CLIP reads squares only", where=given.where)
@@ -40,7 +40,7 @@ def read_pictures(given: TheirConfig, *, patch: int = 32) -> Stream.Config:
 
 def read_texts(given: TheirConfig) -> Stream.Config:
     """The tower of texts, with what stands at the end mark as its vector."""
-    trunk, norm = _read_trunk(given, heads=8, hidden=2048)
+    trunk, norm = read_trunk(given, heads=8, hidden=2048)
     places, vocab = given.whole("max_position_embeddings", 77), given.whole("vocab_size", 49408)
     end = given.whole("eos_token_id", END, least=0)
     end = vocab - 1 if end == HIGHEST else end
@@ -97,7 +97,7 @@ def picture_rules(stream: Stream.Config, last: str = "head.norm") -> list[Weight
         Folded(*place, onto="embed.summary", batched=False),
         Ignored("*position_ids"),
         *layer_norm("pre_layrnorm", "embed.last_norm"),
-        *_layers(stream.trunk),
+        *tower_layers(stream.trunk),
         *layer_norm("post_layernorm", last),
     ]
 
@@ -108,16 +108,18 @@ def text_rules(stream: Stream.Config) -> list[WeightRule]:
         SameTensor("embeddings.token_embedding.weight", "embed.table.weight"),
         SameTensor("embeddings.position_embedding.weight", "embed.place.code.table.weight"),
         Ignored("*position_ids"),
-        *_layers(stream.trunk),
+        *tower_layers(stream.trunk),
         *layer_norm("final_layer_norm", "trunk.norm"),
     ]
 
 
-def _read_trunk(given: TheirConfig, *, heads: int, hidden: int) -> tuple[Trunk.Config, LayerNorm.Config]:
+def read_trunk(
+    given: TheirConfig, *, heads: int, hidden: int, eps: float = 1e-5, activation: str = "quick_gelu"
+) -> tuple[Trunk.Config, LayerNorm.Config]:
     """The blocks, and the norm that stands wherever there is one."""
-    norm = LayerNorm.Config(eps=given.number("layer_norm_eps", 1e-5))
+    norm = LayerNorm.Config(eps=given.number("layer_norm_eps", eps))
     transform = Mlp.Config(
-        activation=given.choice("hidden_act", ACTIVATIONS, "quick_gelu"),  # type: ignore[arg-type]
+        activation=given.choice("hidden_act", ACTIVATIONS, activation),  # type: ignore[arg-type]
         hidden=given.whole("intermediate_size", hidden),
     )
     mix = Attention.Config(heads=given.whole("num_attention_heads", heads))
@@ -141,7 +143,8 @@ def write_trunk(stream: Stream.Config) -> dict[str, Any]:
     }
 
 
-def _layers(trunk: Trunk.Config) -> list[WeightRule]:
+def tower_layers(trunk: Trunk.Config) -> list[WeightRule]:
+    """The weights of the blocks."""
     theirs, ours = "encoder.layers.{i}.", "trunk.blocks.{i}."
     maps = tuple(f"{theirs}self_attn.{name}_proj" for name in "qkv")
     layer = [
