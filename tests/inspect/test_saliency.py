@@ -77,4 +77,4 @@ def test_the_view_shows_the_answer_in_every_form(tmp_path):
     assert repr(view) == said
     assert "answer: cat (93 %)" in view.text() and b"answer: cat (93 %)" in view.page()
     assert view.to_json()["answer"]["said"][0] == {"text": "cat", "probability": 0.934}
-    assert b"cat (93 %)" in view.save(tmp_path / "look.svg").read_bytes() and "<img" in view._repr_html_()
+    assert b"cat (93 %)" in view.save(tmp_path / "look.svg").read_bytes() and "<iframe" in view._repr_html_()

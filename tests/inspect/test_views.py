@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 from helpers.drawings import texts
+from helpers.pages import document
 from helpers.tiny import encoder_model, language_model, pictures, vision_model
 
 from weft.domains.pictures.views.vision import Glance, PictureView
 from weft.domains.texts.views.reading import text_reading
 from weft.errors import ConfigError, WeftError
+from weft.inspect.answers import probability
 from weft.inspect.token_steps import StepView, find_token
-from weft.inspect.views import AttentionChoice, View, page, picture_page, probability, svg_figure
+from weft.inspect.views import AttentionChoice, View
 from weft.modalities import tokenizer_making as tokenizers
 
 TOKENIZER = tokenizers.train("characters", ["abcdefghij"])
@@ -49,13 +51,6 @@ def test_a_layer_or_head_that_a_model_does_not_have_is_refused_before_anything_i
     assert refused.value.where == where
 
 
-def test_a_page_holds_its_picture_and_no_markup_of_its_title():
-    html = picture_page("<b> & more", b"\x89PNG").decode()
-    assert html.count("&lt;b&gt; &amp; more") == 3 and "<b>" not in html and "base64,iVBORw==" in html
-    assert svg_figure(b'<?xml version="1.0"?>\n<svg a="1"/>\n') == '<figure><svg a="1"/>\n</figure>'
-    assert page("a", "<p>b</p>").startswith(b"<!doctype html>") and b"<p>b</p>" in page("a", "<p>b</p>")
-
-
 @pytest.mark.parametrize("make", VIEWS)
 def test_a_view_is_saved_by_the_ending_of_the_name_and_says_what_it_is(make, tmp_path):
     view = make(AttentionChoice())
@@ -67,7 +62,16 @@ def test_a_view_is_saved_by_the_ending_of_the_name_and_says_what_it_is(make, tmp
     with pytest.raises(WeftError, match="no frames"):
         view.save(str(tmp_path / "look.gif"))
     assert repr(view).startswith(f"<{type(view).__name__}: attention in 2 layers × 4 heads over")
-    assert "base64," in view._repr_html_()
+    assert view._repr_html_().startswith('<iframe sandbox="allow-scripts allow-downloads"')
+
+
+@pytest.mark.parametrize("make", VIEWS)
+def test_a_page_opens_at_the_layer_and_head_that_were_chosen_and_has_all_others(make):
+    found = document(make(AttentionChoice(2, 3)).page())
+    assert dict(found.start)["layer"] == "2" and dict(found.start)["head"] == "3"
+    own = found.streams[0].weights
+    assert (own.layers, own.heads) == (2, 4) and found.streams[1].by == "rollout"
+    assert np.allclose(own.head(1, 2).sum(1), 1, atol=0.03), "each token reads all in all 1"
 
 
 @pytest.mark.parametrize("make, token, name", [(picture_view, "2,1", "patch 2,1"), (reading_view, "3", None)])
@@ -78,7 +82,7 @@ def test_one_token_is_shown_step_by_step_with_its_layer_named(make, token, name)
     assert found.query == name and found.layer == "layer 2 of 2" and np.isclose(found.weights.sum(), 1)
     shown = StepView(found, "a title")
     assert f"How {name} reads" in shown.text() and b"in layer 2 of 2, head 1" in shown.page()
-    assert "step by step" in repr(shown) and "<pre" in shown._repr_html_()
+    assert "step by step" in repr(shown) and not document(shown.page()).streams
     with pytest.raises(ConfigError, match="a table, not a picture"):
         shown.picture()
 

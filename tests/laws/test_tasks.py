@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import torch
 from helpers.foreign import same_files
+from helpers.pages import document
 from helpers.stops import stopped_in
 from helpers.trials import EVERY, Trial, train
 
@@ -24,6 +25,7 @@ import weft
 from weft.cli.app import run as command
 from weft.config import field_types
 from weft.errors import DataError, Interrupted, WeftError
+from weft.inspect.document import SCENES
 
 MORE_TEXTS = ["An old house , by the sea .", "Ada knows 12 old songs"]
 NO_INPUTS = [3.5, None, {"a": 1}, b"bytes", [[2.5]]]
@@ -224,10 +226,12 @@ def test_a_look_shows_itself_in_every_form(trained: Trained) -> None:
     view = trained.run.look(trained.trial.input)
     assert isinstance(view.text(), str) and view.text()
     assert view.picture().startswith(b"\x89PNG") and b"<svg" in view.picture("svg")
-    assert b"<html" in view.page().lower()
+    shown = document(view.page())
+    assert shown.scene in SCENES and (shown.run, shown.task) == (trained.run.folder.name, trained.name)
+    assert shown.streams or shown.pictures
     assert json.loads(json.dumps(view.to_json()))
     assert view.note() is None or isinstance(view.note(), str)
-    assert repr(view).startswith(f"<{type(view).__name__}: {view.about}") and "<img" in view._repr_html_()
+    assert repr(view).startswith(f"<{type(view).__name__}: {view.about}") and "<iframe" in view._repr_html_()
 
 
 SILENT = {"reconstruct-images", "distill-images", "embed-words"}  # whose looks carry no answer

@@ -1,7 +1,11 @@
 """Opening models up: pictures and pages of what they read, and how they learned. Knows numbers and how to draw them;
 refuses to know tasks and files.
 
-    views                     View, a model's answer, the choice of a layer and head, pages
+    views, answers            View, the choice of a layer and head; a model's answer
+    document, streams         what a page shows, as JSON both ways; weights as its streams
+    packed                    weights of all heads as few bytes
+    page                      the page that shows a document: modules, styles, the one file
+    photos, coast             pictures and maps over them for a document; outlines of land
     figures, fonts, films     colours, sheets and bytes of pictures; fonts for any script; animated GIFs
     sheets, curves            sheets of pictures; loss curves and charts
     change_words              changes of a model in the words of the command line

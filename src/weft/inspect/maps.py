@@ -3,16 +3,19 @@
 Knows a picture and a grid of numbers; not which model they come from.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from weft.errors import ConfigError, DataError
+from weft.inspect.document import LookDocument
 from weft.inspect.figures import DOTS_PER_INCH, PALE, Format, Sheet, coloured, fitted, resized, shades, sheet, writable
-from weft.inspect.views import ALL, AttentionChoice, View, picture_page
+from weft.inspect.photos import answer_maps, photo
+from weft.inspect.streams import streams_of
+from weft.inspect.views import ALL, AttentionChoice, View
 
 HEAT = ["#0a1a33", "#3a2a5c", "#a8324a", "#ee7733", "#ffc24d"]  # from what was left to what was read most
 DARK_END_SHARE = 0.8  # the dark end of the scale is at most this share of the largest weight: even maps look even
@@ -289,8 +292,13 @@ def _plain(values: np.ndarray) -> list[Any]:
     return np.round(np.asarray(values, np.float64), 6).tolist()
 
 
+Explain = Callable[[], Mapping[str, tuple[np.ndarray, str]]]  # maps (rows, columns) and what they are, by their ways
+
+
 class MapsView(View):
     """Maps over a picture as a picture, a page, words and plain values. Shows itself in a notebook."""
+
+    explain: Explain | None = None  # what the answer depends on, for a page, which shows all ways together
 
     @cached_property
     def maps(self) -> Maps:
@@ -305,10 +313,17 @@ class MapsView(View):
         """The maps as a picture."""
         return draw(self.maps, self.chosen(), format=format, answer=str(self.answer or ""))
 
-    def page(self) -> bytes:
-        """The maps as a page that needs nothing else."""
-        drawn = draw(replace(self.maps, title=""), self.chosen())
-        return picture_page(self.maps.title or "attention", drawn, answer=self.answer)
+    def document(self) -> LookDocument:
+        """The picture under what the answer depends on."""
+        maps = self.maps
+        own = {"map": (maps.layers.mean((0, 1)), maps.name or "what was read")}
+        said = self.answer.said[0][0] if self.answer is not None else "the picture"
+        groups, reads = answer_maps(said, own if self.explain is None else self.explain())
+        streams, left = streams_of(tuple(reads), tuple(groups))
+        return LookDocument(
+            maps.title or self.about, "picture", self.about, self.text(), groups=tuple(groups), streams=streams,
+            pictures=(photo(maps.picture, maps.title),), answer=self.answer, start=(("token", "answer.1"),), notes=left,
+        )  # fmt: skip
 
     def text(self) -> str:
         """The map in characters, for a terminal."""

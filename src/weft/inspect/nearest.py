@@ -3,7 +3,6 @@
 The vectors are those of a model of words, or the table of tokens of any model of texts.
 """
 
-import html
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,8 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.errors import WeftError
+from weft.inspect.document import LookDocument, TokenGroup
 from weft.inspect.figures import INK, PALE, sheet
-from weft.inspect.views import View, page, svg_figure
+from weft.inspect.streams import Read, streams_of
+from weft.inspect.views import View
 from weft.modalities.tokenizer import Tokenizer
 
 NEIGHBOURS = 10  # words listed
@@ -116,9 +117,13 @@ class NearestView(View):
             axis.set_xlabel("cosine", color=PALE)
             return on.bytes()
 
-    def page(self) -> bytes:
-        """The list as a page."""
-        return page(self.asked, f"<pre>{html.escape(self.text())}</pre>{svg_figure(self.picture('svg'))}")
+    def document(self) -> LookDocument:
+        """The word and its neighbours, with their cosines."""
+        groups = (TokenGroup("asked", (self.asked,)), TokenGroup("nearest", tuple(one.token for one in self.found)))
+        cosines = np.array([one.similarity for one in self.found], np.float32)[None, None, None]
+        reads = (Read("cosine similarity", "asked", "nearest", cosines, "cosine"),) if self.found else ()
+        streams, left = streams_of(reads, groups)
+        return LookDocument(self.asked, "text", self.about, self.text(), groups=groups, streams=streams, notes=left)
 
     def text(self) -> str:
         """The list in words."""

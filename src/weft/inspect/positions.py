@@ -12,7 +12,7 @@ import torch
 
 from weft.errors import WeftError
 from weft.inspect.figures import INK, PALE, Sheet, shades, sheet
-from weft.inspect.views import View, page, svg_figure
+from weft.inspect.views import View
 from weft.models.stream import Stream
 from weft.position.codes import Learned, Sinusoidal
 from weft.position.turns import Rotary
@@ -108,10 +108,6 @@ class LinePositionsView(View):
         axis.tick_params(labelsize=8, labelcolor=PALE)
         axis.set_xlabel("distance of two positions", fontsize=8, color=INK)
         axis.set_ylabel("how alike their codes are (mean cosine)", fontsize=8, color=INK)
-
-    def page(self) -> bytes:
-        """The picture as a page that needs nothing else."""
-        return page(self.about, svg_figure(self.picture("svg")))
 
     def text(self) -> str:
         """How alike positions are at some distances."""

@@ -1,6 +1,5 @@
 """ReadingView: attention within one input, by the names of its tokens. Knows no domain: the caller names the tokens."""
 
-import html
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -12,9 +11,12 @@ from weft.core.recording import record
 from weft.errors import WeftError
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import ROWS, Alignment, most_read, weights_of
+from weft.inspect.document import LookDocument, TokenGroup
+from weft.inspect.rollout import rollout
 from weft.inspect.steps import Steps
+from weft.inspect.streams import Read, streams_of
 from weft.inspect.token_steps import Readers
-from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, View, page, svg_figure
+from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, View
 from weft.models.stream import Stream
 
 FIRST_TOKEN = (
@@ -79,11 +81,20 @@ class ReadingView(View):
         first = int(self._scaled_without_first)
         return matrix.draw(self.attention, self.how, format=format, title=title, notes=self.notes, unscaled=first)
 
-    def page(self) -> bytes:
-        """The same as a page that needs nothing else."""
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        drawn = matrix.draw(self.attention, self.how, format="svg", unscaled=int(self._scaled_without_first))
-        return page(self.said, svg_figure(drawn) + notes, self.answer)
+    def document(self) -> LookDocument:
+        """The tokens, every head, and the attention through all layers."""
+        groups, weights = (TokenGroup("text", self.labels),), self._weights
+        through = rollout([torch.from_numpy(layer)[None] for layer in weights])[None].numpy()
+        reads = [
+            Read("attention", "text", "text", weights),
+            Read("through all layers", "text", "text", through, "rollout"),
+        ]
+        streams, left = streams_of(reads, groups)
+        token = len(self.labels) if self._scaled_without_first else 1
+        return LookDocument(
+            self.said, "text", self.about, self.text(), groups=groups, streams=streams, answer=self.answer,
+            start=(*self.how.picked, ("token", f"text.{token}")), notes=(*self.notes, *left),
+        )  # fmt: skip
 
     def text(self) -> str:
         """For each token, what it read most, in words."""

@@ -1,6 +1,5 @@
 """One token step by step, for every model with attention: which layer, which head, and who reads whom by name."""
 
-import html
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +8,10 @@ from typing import Any, Literal
 
 from weft.core.recording import Reading
 from weft.errors import ConfigError
+from weft.inspect.document import LookDocument
 from weft.inspect.steps import Steps, steps
 from weft.inspect.steps_table import table
-from weft.inspect.views import AttentionChoice, LookedAnswer, View, page
+from weft.inspect.views import AttentionChoice, LookedAnswer, View
 
 PAGE_COLUMNS = 110  # of a table on a page
 USUAL_COLUMNS = 100  # of a table, where nobody knows how wide the terminal is
@@ -106,9 +106,9 @@ class StepView(View):
         problem = "the numbers of one token are a table, not a picture"
         raise ConfigError(problem, where="token", fix="write a .html, or print them without a file")
 
-    def page(self) -> bytes:
-        """The table as a page."""
-        return page(self.title, self._html())
+    def document(self) -> LookDocument:
+        """The table alone."""
+        return LookDocument(self.title, "text", self.about, self._table(PAGE_COLUMNS), answer=self.answer)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -118,9 +118,3 @@ class StepView(View):
     def _table(self, columns: int) -> str:
         said = [] if self.answer is None else [str(self.answer)]
         return "\n".join([self.title, *said, "", table(self.steps, width=columns)])
-
-    def _html(self) -> str:
-        return f'<pre style="font-size:0.8rem">{html.escape(self._table(PAGE_COLUMNS))}</pre>'
-
-    def _repr_html_(self) -> str:
-        return self._html()

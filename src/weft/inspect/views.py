@@ -1,49 +1,20 @@
-"""What views share: the abstract `View`, a model's answer, the choice of layer and head, pages. Knows no model."""
+"""What views share: the abstract `View` and the choice of layer and head. Knows no model."""
 
-import base64
-import html
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from weft.errors import ConfigError, WeftError
 from weft.files.writing import write_made
+from weft.inspect.answers import LookedAnswer
+from weft.inspect.document import LookDocument, PageImage
+from weft.inspect.page.joined import framed, page
 
 
 class NoAttention(WeftError):
     """A model has no attention to look at."""
-
-
-@dataclass(frozen=True)
-class LookedAnswer:
-    """What a model answers to what is looked at, the likeliest first, each with its probability where it has one.
-
-    `called` says what kind of answer it is: answer, next token, translation.
-    """
-
-    said: tuple[tuple[str, float | None], ...]
-    called: str = "answer"
-
-    def __str__(self) -> str:
-        return f"{self.called}: {', '.join(_said(text, chance) for text, chance in self.said)}"
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        said = [{"text": text, "probability": None if p is None else round(p, 6)} for text, p in self.said]
-        return {"called": self.called, "said": said}
-
-
-def _said(text: str, chance: float | None) -> str:
-    return text if chance is None else f"{text} ({probability(chance)})"
-
-
-def probability(chance: float) -> str:
-    """A probability in words: 93 %, 0.4 %, below 0.1 %."""
-    if chance < 0.001:
-        return "below 0.1 %"
-    return f"{100 * chance:.1f} %" if chance < 0.0995 or chance > 0.995 else f"{100 * chance:.0f} %"
 
 
 def check_ending(path: Path) -> None:
@@ -58,6 +29,7 @@ class View(ABC):
 
     answer: LookedAnswer | None = None  # what the model answers, where it answers anything
     guard: Callable[[Path], None] | None = None  # refuses a file that must not be written over, such as the input
+    origin: tuple[str, str] = ("", "")  # the names of the run and of its task
 
     @property
     @abstractmethod
@@ -69,16 +41,29 @@ class View(ABC):
         """As a picture."""
 
     @abstractmethod
-    def page(self) -> bytes:
-        """As an HTML page that needs nothing else."""
-
-    @abstractmethod
     def text(self) -> str:
         """In words and numbers, for a terminal."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
+
+    def document(self) -> LookDocument:
+        """What a page shows of it: by default its picture and its words."""
+        picture = still_image(self.picture("png"), self.about)
+        notes = tuple(filter(None, [self.note()]))
+        return LookDocument(
+            self.about, "picture", self.about, self.text(), pictures=(picture,), answer=self.answer, notes=notes
+        )
+
+    def documents(self) -> tuple[LookDocument, ...]:
+        """The document with the names of its run and task; two where views stand beside each other."""
+        run, task = self.origin
+        return (replace(self.document(), run=run, task=task),)
+
+    def page(self) -> bytes:
+        """As an HTML page that needs nothing else."""
+        return page(self.documents())
 
     def film(self) -> bytes:
         """As a GIF, where there is something to see one after another."""
@@ -99,11 +84,8 @@ class View(ABC):
         return path
 
     def _repr_html_(self) -> str:
-        """The picture, for a notebook, with the answer and the note below it."""
-        data = base64.b64encode(self.picture("png")).decode()
-        said = [str(self.answer)] if self.answer is not None else []
-        below = "".join(f"<p>{html.escape(line)}</p>" for line in (*said, *filter(None, [self.note()])))
-        return f'<img alt="{html.escape(self.about)}" style="max-width:100%" src="data:image/png;base64,{data}">{below}'
+        """The page, for a notebook, in a frame of its own."""
+        return framed(self.page())
 
     def __repr__(self) -> str:
         said = "" if self.answer is None else f"; {self.answer}"
@@ -128,28 +110,16 @@ class AttentionChoice:
                 raise ConfigError(f"expected a number from 1 to {most}, found {number}", where=name)
         return None if self.layer is None else self.layer - 1, None if self.head is None else self.head - 1
 
+    @property
+    def picked(self) -> tuple[tuple[str, str], ...]:
+        """The choice as a page has it in its address."""
+        return tuple((name, str(number)) for name, number in (("layer", self.layer), ("head", self.head)) if number)
+
 
 ALL = AttentionChoice()  # the average over all layers and heads
 
 
-def page(title: str, body: str, answer: LookedAnswer | None = None) -> bytes:
-    """An HTML page that needs nothing else; a model's answer stands below the title."""
-    style = "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b2733}"
-    style += "h1{font-size:1.3rem}svg{max-width:100%;height:auto}pre{overflow-x:auto}"
-    head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{style}</style>'
-    said = "" if answer is None else f"<p>{html.escape(str(answer))}</p>"
-    body = f"<h1>{html.escape(title)}</h1>{said}{body}"
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'.encode()
-
-
-def svg_figure(svg: bytes) -> str:
-    """An SVG picture as part of a page, without the lines that stand before it in a file."""
-    text = svg.decode("utf-8")
-    return f"<figure>{text[text.index('<svg') :]}</figure>"
-
-
-def picture_page(title: str, png: bytes, *, below: str = "", answer: LookedAnswer | None = None) -> bytes:
-    """A page around a PNG picture, with some HTML below it."""
-    data = base64.b64encode(png).decode()
-    image = f'<img alt="{html.escape(title)}" style="max-width:100%" src="data:image/png;base64,{data}">'
-    return page(title, image + below, answer)
+def still_image(png: bytes, name: str) -> PageImage:
+    """A PNG picture with its size, which stands in its first bytes."""
+    width, height = (int.from_bytes(png[at : at + 4], "big") for at in (16, 20))
+    return PageImage("image/png", png, width, height, name)

@@ -243,6 +243,7 @@ class Run:
         many = input if several else [] if input is None else [input]
         with self.used(**ways.reading):
             view = look(self, picked(given(self, many, ways=ways), row), how)
+        view.origin = (self.folder.name, self.task.name)
         view.guard = lambda path: check_output(self, path, many, "save")
         return view
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from helpers.drawings import pixels, size, texts
+from helpers.pages import document
 
 from weft.domains.fields.reading.cells import find_place
 from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
@@ -102,8 +103,11 @@ def test_any_grid_can_be_looked_at(grid: FieldGrid, at: str, patch: tuple[int, i
 def test_a_view_is_a_picture_a_page_words_and_plain_values():
     view = PlaceView(reading())
     assert isinstance(view, View) and view.note() is None
-    page = view.page().decode()
-    assert "<table>" in page and "data:image/png" in page and "v at 500" in page
+    shown = document(view.page())
+    assert [one.heading for one in shown.tables][:2] == ["by distance", "read most"] and shown.streams[0].rows[
+        1
+    ] == "v at 500"
+    assert shown.scene == "globe" and shown.groups[0].place.coast and len(shown.groups[0].tokens) == 30
     assert json.loads(json.dumps(view.to_json()))["place"] == {"row": 4, "column": 19, "y": 45.0, "x": 15.0}
     assert np.shape(view.to_json()["map"]) == (5, 6)
 

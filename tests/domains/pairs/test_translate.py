@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from helpers.pages import document
 from helpers.seals import unsealed
 from helpers.stops import stopped_in
 from helpers.tiny import TRANSLATION_ZOO
@@ -231,7 +232,9 @@ def test_a_look_shows_words_heads_and_steps(trained: weft.Run) -> None:
     words = view.to_json()["source_words"]
     assert words == ["My", "house", "is", "tiny", "and", "cozy", ".", "<end>"]
     assert all(sum(row) == pytest.approx(1, abs=1e-2) for row in view.to_json()["weights"])
-    assert view.picture("png").startswith(b"\x89PNG") and b"cozy" in view.picture("svg") and b"<svg" in view.page()
+    assert view.picture("png").startswith(b"\x89PNG") and b"cozy" in view.picture("svg")
+    shown = document(view.page())
+    assert list(shown.groups[0].tokens) == words and len(shown.streams) == 4
     given = trained.look(sentence, target="Ma maison est minuscule.", layer=1, head=2)
     assert given.to_json()["target_words"] == ["Ma", "maison", "est", "minuscule", ".", "<end>"]
     steps = trained.look(sentence, target="Ma maison", token="maison", layer=1, head=2).to_json()["steps"]

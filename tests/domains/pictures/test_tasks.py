@@ -10,6 +10,7 @@ import pytest
 import torch
 from helpers.drawings import as_for_users
 from helpers.foreign import library
+from helpers.pages import document
 from helpers.pictures import encoded, files, write, zipped
 from helpers.stops import stopped_in
 from helpers.tiny import PICTURE_ZOO
@@ -25,6 +26,7 @@ from weft.domains.pictures.settings import HidingTraining, ViewsTraining
 from weft.domains.recognising import recognise
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.files.pictures.decoding import Decoded
+from weft.inspect.document import GridPlace
 from weft.interop import reference_run, write_folder
 from weft.modalities.image import Picture
 from weft.modalities.preparation import Preparation
@@ -356,7 +358,9 @@ def test_looking_shows_every_layer_and_head_and_changes_nothing(trained: weft.Ru
     assert maps.layers.shape[:2] == (1, 2) and maps.layers.shape[2:] == view.grid == maps.rollout.shape
     assert (maps.layers.sum((2, 3)) <= 1 + 1e-6).all()
     assert view.picture().startswith(b"\x89PNG") and b"<svg" in view.picture("svg")
-    assert "<img" in view.page().decode() and view.text()
+    shown = document(view.page())
+    assert [one.by for one in shown.streams] == ["attention", "rollout", "gradient", "occlusion"] and view.text()
+    assert shown.groups[0].place == GridPlace(*view.grid, first=1, picture=0) and len(shown.pictures) == 1
     json.dumps(view.to_json())
     assert trained.predict(path) == before
     with pytest.raises(WeftError, match="is an input, which would be lost"):

@@ -162,7 +162,8 @@ def place_view(run: Loaded, stretch: FieldSpan, how: LookAtPlace) -> PlaceView:
     if embed_of(predictor.model.config).span > 1:
         place = (rows_of(layers_of(codec), how.variable), step, seen.reading.place.row, seen.reading.place.column)
         changes = _changes(predictor, (values, season, hour), place)
-        seen = PlaceView(replace(seen.reading, changes=tuple(zip(labels[: config.history], changes, strict=True))))
+        timed = replace(seen.reading, changes=tuple(zip(labels[: config.history], changes, strict=True)))
+        seen = PlaceView(timed, heads=seen.heads)
     rolled = predictor.roll(FieldSpan(fields, 0, end + 1), end, lead)
     said = []
     for number, layer in enumerate(layers_of(codec)):
@@ -172,7 +173,8 @@ def place_view(run: Loaded, stretch: FieldSpan, how: LookAtPlace) -> PlaceView:
             )
             said.append((f"{layer.name} {value:.4g} ± {spread:.2g} {layer.units}".strip(), None))
     when = labels[config.history + len(rolled.mean) - 1]
-    return PlaceView(seen.reading, LookedAnswer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None)
+    answer = LookedAnswer(tuple(said[:MOST_SAID]), f"forecast for {when}") if said else None
+    return PlaceView(seen.reading, answer, seen.heads)
 
 
 def _changes(

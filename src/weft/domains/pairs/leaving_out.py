@@ -15,8 +15,10 @@ from weft.batches.samples import PaddedIds
 from weft.domains.pairs.views import TranslationView
 from weft.inspect import matrix
 from weft.inspect.alignment import Alignment, Word, most_read, piece_labels, piece_spans, words_of
+from weft.inspect.document import LookDocument, TokenGroup
 from weft.inspect.steps import Steps
-from weft.inspect.views import NoAttention, page, svg_figure
+from weft.inspect.streams import Read, streams_of
+from weft.inspect.views import NoAttention
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 
@@ -80,9 +82,15 @@ class LeftOutView(TranslationView):
     def _drawn(self, format: Literal["png", "svg"], notes: Sequence[str]) -> bytes:
         return matrix.draw(self.alignment, format=format, title=TITLE, notes=notes, scale=SCALE)
 
-    def page(self) -> bytes:
-        """The matrix as a page that needs nothing else."""
-        return page(self.source, svg_figure(self._drawn("svg", [WHY])), self.shown_answer)
+    def document(self) -> LookDocument:
+        """Both texts, and how much each word of the source counts for each word that was written."""
+        shown = self.pieces
+        groups = (TokenGroup("source", shown.source), TokenGroup("target", shown.target))
+        streams, left = streams_of((Read(TITLE, "target", "source", shown.weights, "occlusion"),), groups)
+        return LookDocument(
+            self.source, "text", self.about, self.text(), groups=groups, streams=streams, answer=self.shown_answer,
+            start=(("token", "target.1"),), notes=(WHY, *left),
+        )  # fmt: skip
 
     def text(self) -> str:
         """For each word of the translation, the source words without which it is least probable."""

@@ -16,15 +16,18 @@ from weft.domains.pairs.codec import ChosenLanguages
 from weft.domains.texts.codec.text import TextMarks
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import ROWS, Alignment, most_read, piece_labels, piece_spans, weights_of
+from weft.inspect.document import LookDocument, TokenGroup
 from weft.inspect.steps import Steps
 from weft.inspect.steps_table import table
+from weft.inspect.streams import Read, streams_of
 from weft.inspect.token_steps import TOKEN, Readers, StepView
-from weft.inspect.views import AttentionChoice, LookedAnswer, View, page, svg_figure
+from weft.inspect.views import AttentionChoice, LookedAnswer, View
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq
 
 Side = Literal["across", "source", "target"]
+WRITTEN = "what is read of the source for each word written"
 SIDE = "with token: which attention: across (cross-attention), source (of the encoder) or target (of the decoder)"
 
 
@@ -128,10 +131,28 @@ class TranslationView(View):
         said = [] if self.answer is None else [str(self.answer)]
         return matrix.draw(self.alignment, self.how, format=format, notes=said)
 
-    def page(self) -> bytes:
-        """The alignment as a page that needs nothing else."""
-        matrices = svg_figure(matrix.draw(self.alignment, self.how, format="svg"))
-        return page(self.source, matrices, self.shown_answer)
+    def document(self) -> LookDocument:
+        """Both texts, and every head of the three attentions."""
+        words, shown = self.alignment, self.pieces
+        groups = [TokenGroup("source", words.source), TokenGroup("target", words.target)]
+        reads = [Read(WRITTEN, "target", "source", words.weights)]
+        if words is not shown:
+            groups += [TokenGroup("source tokens", shown.source), TokenGroup("target tokens", shown.target)]
+            reads.append(Read("the same by tokens", "target tokens", "source tokens", shown.weights))
+        if self._readings["source"]:
+            within = weights_of(self._readings["source"])
+            reads.append(Read("within the source", groups[-2].name, groups[-2].name, within))
+        before = ("<start>", *shown.target[:-1])
+        if self._readings["target"]:
+            within = weights_of(self._readings["target"])
+            if within.shape[2:] == (len(before), len(before)):
+                groups.append(TokenGroup("target so far", before))
+                reads.append(Read("within the target", "target so far", "target so far", within))
+        streams, left = streams_of(tuple(reads), groups)
+        return LookDocument(
+            self.source, "text", self.about, self.text(), groups=tuple(groups), streams=streams,
+            answer=self.shown_answer, start=(*self.how.picked, ("token", "target.1")), notes=left,
+        )  # fmt: skip
 
     @property
     def shown_answer(self) -> LookedAnswer:

@@ -261,9 +261,15 @@ def look_at_picture(run: Loaded, inputs: Sequence[Given], how: LookAtPicture, la
         answer, explained = labelling.answer(label, values), labelling.explained(label, values, how.label)
     elif how.label is not None:
         raise ConfigError("this model gives no labels", where="label", fix="leave it out")
+    ways: tuple[By, ...] = ("occlusion",) if explained is None else ("gradient", "occlusion")
+
+    def explain() -> dict[str, tuple[np.ndarray, str]]:
+        return {by: saliency(stream, read, explained, by) for by in ways}
+
     if how.by in (None, "attention") and how.label is None:
         try:
             view = PictureView(stream, read, picture.pixels, how.glance, title, answer)
+            view.explain = explain
             return view if how.token is None else StepView(view.steps(how.token), title, answer)
         except NoAttention:
             if how.by is not None or how.token is not None:
@@ -272,7 +278,9 @@ def look_at_picture(run: Loaded, inputs: Sequence[Given], how: LookAtPicture, la
     by = "gradient" if how.by == "gradient" else by
     how.refuse_attention(by)
     found, what = saliency(stream, read, explained, by)
-    return SaliencyView(picture.pixels, found, what, by=by, title=title, answer=answer)
+    shown = SaliencyView(picture.pixels, found, what, by=by, title=title, answer=answer)
+    shown.explain = explain
+    return shown
 
 
 def mistakes(frames: Frames, wrong: Sequence[labelling.Mistake]) -> dict[str, bytes]:

@@ -5,6 +5,6 @@ answering        where the words of an answer and its question looked
 reading          how much of each patch was read for each token (attention)
 occlusion        how much less probable a word becomes when a part is covered
 inside           the share of attention inside the region of a word
-words            PictureWords: for each word its map and region. Drawn by words_sheet (one sheet), words_page (a page)
+words            PictureWords: for each word its map and region. Drawn by words_sheet (one sheet)
                  and words_view (a film, and the views that offer them)
 """

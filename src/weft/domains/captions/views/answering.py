@@ -1,6 +1,5 @@
 """What the words of a question looked at in a picture, and what the answer looked at: picture or question."""
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -23,9 +22,11 @@ from weft.errors import ConfigError
 from weft.files.pictures.regions import Region
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, text_labels, weights_of
+from weft.inspect.document import LookDocument, TokenGroup
 from weft.inspect.occlusion import Score, covered_scores
+from weft.inspect.streams import Read, streams_of
 from weft.inspect.token_steps import Readers, StepView
-from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, NoAttention, View, page, svg_figure
+from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, NoAttention, View
 from weft.modalities.image import Picture
 from weft.modalities.picture_text import PictureText, PictureTextEmbed
 from weft.modalities.tokenizer import Tokenizer
@@ -289,10 +290,14 @@ class QuestionView(View):
         """The answer's words down the side, the question's along the top."""
         return matrix.draw(self.alignment, self.choice, format=format, title=self.title)
 
-    def page(self) -> bytes:
-        """The same as a page that needs nothing else."""
-        said = html.escape(f"{' '.join(self.alignment.source)} {' '.join(self.alignment.target)}")
-        return page(self.title, f"<p>{said}</p>{svg_figure(self.picture('svg'))}")
+    def document(self) -> LookDocument:
+        """Question and answer, and every head that read one for the other."""
+        groups = (TokenGroup("question", self.alignment.source), TokenGroup("answer", self.alignment.target))
+        streams, left = streams_of((Read("attention", "answer", "question", self.alignment.weights),), groups)
+        return LookDocument(
+            self.title, "text", self.about, self.text(), groups=groups, streams=streams,
+            start=(*self.choice.picked, ("token", "answer.1")), notes=left,
+        )  # fmt: skip
 
     def text(self) -> str:
         """A line for each word of the answer: how much it read of each word of the question."""

@@ -8,8 +8,9 @@ import numpy as np
 
 from weft.domains.captions.views.words import Boxes, By, PictureSentence, PictureWords, area, inside
 from weft.inspect import maps
+from weft.inspect.answers import probability
 from weft.inspect.figures import PALE, Format, Sheet, fitted, sheet
-from weft.inspect.views import ALL, AttentionChoice, probability
+from weft.inspect.views import ALL, AttentionChoice
 
 SIDE, GAP, COLUMNS = 1.5, 0.14, 5  # inches of a small picture and between two; pictures in a row
 LABEL, BELOW = 0.24, 0.16  # inches above a picture for its word, and below it for the share in its box

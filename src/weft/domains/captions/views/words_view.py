@@ -12,12 +12,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from weft.domains.captions.views.words import Boxes, LookAtWords, PictureSentence, PictureWords, area, inside
-from weft.domains.captions.views.words_page import words_page
 from weft.domains.captions.views.words_sheet import EMPTY, METHOD, draw, in_boxes, percent
 from weft.inspect import fonts, maps
+from weft.inspect.document import LookDocument, TokenGroup
 from weft.inspect.figures import INK, PALE, Sheet, fitted, sheet
 from weft.inspect.films import gif, on_one_canvas
 from weft.inspect.maps import MapsView
+from weft.inspect.photos import patches, photo
+from weft.inspect.streams import Read, streams_of
 from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, View
 
 SIDE = 2.6  # inches of the longer side of the picture
@@ -130,13 +132,27 @@ class PictureWordsView(View):
         """The picture, and again for each word under what counted for it."""
         return draw(self.shown, self.choice, format=format)
 
+    def document(self) -> LookDocument:
+        """The picture, and the words of each text with what every head read of it."""
+        shown, groups, reads = self.shown, list[TokenGroup](), list[Read]()
+        for sentence in (one for one in shown.sentences if one.words):
+            rows, columns = sentence.weights.shape[3:]
+            grid = patches(rows, columns, name=f"patches for the {sentence.name}")
+            words = TokenGroup(sentence.name, sentence.words, boxes=sentence.boxes)
+            weights = sentence.weights.reshape(*sentence.weights.shape[:3], rows * columns)
+            groups += [words, grid]
+            reads.insert(0, Read(f"{shown.by} of the {sentence.name}", words.name, grid.name, weights, shown.by))
+        streams, left = streams_of(tuple(reads), tuple(groups))
+        said = METHOD[shown.by].in_words(self.grid[0] * self.grid[1])
+        return LookDocument(
+            PurePath(shown.title).name or "a picture", "picture", self.about, self.text(), groups=tuple(groups),
+            streams=streams, pictures=(photo(shown.pixels, shown.title),), answer=self.answer,
+            start=(*self.choice.picked, ("token", f"{shown.last.name}.1")), notes=(said if groups else EMPTY, *left),
+        )  # fmt: skip
+
     def film(self) -> bytes:
         """A GIF: the picture lights up word after word, with the text so far beneath."""
         return film(self.shown, self.choice)
-
-    def page(self) -> bytes:
-        """A page that needs nothing else: the picture under the map of the word that is pointed at."""
-        return words_page(self.shown, self.choice)
 
     def text(self) -> str:
         """For each word the place that counted most, in shares of height and width from the upper left."""

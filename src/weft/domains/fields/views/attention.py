@@ -87,7 +87,19 @@ def look_at_place(
     named = tuple(one[0] if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in times)
     field = np.where(raw.known.any(2)[0, 0].cpu().numpy(), raw.values[0, 0, step].float().cpu().numpy(), np.nan)
     title = f"what {place.words} read" + (", through all layers" if how.through else _chosen(how))
-    return PlaceView(PlaceReading(shares, place, grid, layers, named, (embed.patch, embed.patch), field, title))
+    asked = torch.zeros(shape, dtype=torch.bool)
+    asked[rows_of(layers, how.variable), (step % len(labels)) // embed.span] = True
+    heads = np.stack([_by_patch(one[0], asked.flatten(), shape).cpu().numpy() for one in weights])
+    reading = PlaceReading(shares, place, grid, layers, named, (embed.patch, embed.patch), field, title)
+    return PlaceView(reading, heads=heads)
+
+
+def _by_patch(weights: torch.Tensor, asked: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    """(H N N) -> (H P P): what each patch reads of each, the mean over its tokens that ask, all variables and times."""
+    variables, times, rows, columns = shape
+    asking = weights[:, asked].float()
+    asking = rearrange(asking, "h (a p) n -> h a p n", p=rows * columns).mean(1)
+    return rearrange(asking, "h p (v t q) -> h p v t q", v=variables, t=times).sum((2, 3))
 
 
 def attention_of(model: Stream, raw: FieldWindow) -> list[torch.Tensor]:

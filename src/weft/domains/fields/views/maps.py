@@ -14,6 +14,7 @@ from weft.domains.fields.reading.cells import cell_edges, latitude_words, longit
 from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views.series import layer_words
 from weft.errors import DataError
+from weft.inspect import coast
 from weft.inspect.figures import (
     DOTS_PER_INCH,
     EDGE,
@@ -203,6 +204,13 @@ def paint(
     return axis, image
 
 
+def draw_coast(axis: Any, grid: FieldGrid) -> None:
+    """The outlines of land over a map of a sphere."""
+    if grid.surface == "sphere":
+        for line in coast.within(*bounds(grid)):
+            axis.plot(line[:, 0], line[:, 1], color=INK, linewidth=0.5, alpha=0.7, zorder=1, scalex=False, scaley=False)
+
+
 def spread_out(values: np.ndarray, grid: FieldGrid, height: int, width: int) -> np.ndarray:
     """The cell below each pixel (height width ...), whatever the spacing of the grid; what is not finite is masked."""
     west, east, south, north = bounds(grid)
@@ -235,6 +243,7 @@ def dress(axis: Any, grid: FieldGrid, size: Sequence[float], labels: tuple[bool,
     for tick in axis.xaxis.get_major_ticks():
         share = (tick.get_loc() - west) / (east - west)  # labels at the ends keep clear of the next map's
         tick.label1.set_ha("left" if share < LABEL_EDGE else "right" if share > 1 - LABEL_EDGE else "center")
+    draw_coast(axis, grid)
 
 
 def _degrees(low: float, high: float, most: float) -> list[float]:

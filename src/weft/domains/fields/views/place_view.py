@@ -1,16 +1,19 @@
 """What a place read, drawn: where on the map, in which variables and at which times. Knows no model."""
 
-import html
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from weft.domains.fields.reading.cells import point_words
 from weft.domains.fields.views.maps import Scale, bounds, dress, map_size, spread_out
 from weft.domains.fields.views.place_reading import PlaceReading, by_layer, by_time, largest, rings, time_heading
-from weft.inspect.figures import DOTS_PER_INCH, INK, LINES, PALE, READ, Format, Sheet, breadth, shades, sheet
-from weft.inspect.views import LookedAnswer, View, picture_page
+from weft.inspect import coast
+from weft.inspect.document import GlobePlace, LookDocument, PageImage, PageTable, TokenGroup
+from weft.inspect.figures import DOTS_PER_INCH, INK, LINES, PALE, READ, Format, Sheet, breadth, png_of, shades, sheet
+from weft.inspect.streams import Read, streams_of
+from weft.inspect.views import LookedAnswer, View
 
 WIDTH, HEIGHT = 5.8, 4.4  # inches: the box of the map
 BAR, BAR_WIDTH, FONT = 0.19, 1.3, 7.5  # inches from one bar to the next and of the longest bar; points
@@ -98,8 +101,15 @@ def _table(on: Sheet, reading: PlaceReading, y: float) -> None:
 class PlaceView(View):
     """What a place read, as a picture, a page, words and plain values. Shows itself in a notebook."""
 
-    def __init__(self, reading: PlaceReading, answer: LookedAnswer | None = None):
-        self.reading, self.answer = reading, answer
+    def __init__(
+        self,
+        reading: PlaceReading,
+        answer: LookedAnswer | None = None,
+        heads: np.ndarray | None = None,
+        picked: tuple[tuple[str, str], ...] = (),
+    ):
+        """`heads` (layers, heads, patches, patches) is what every patch reads of every other, for a page."""
+        self.reading, self.answer, self.heads, self.picked = reading, answer, heads, picked
 
     @property
     def about(self) -> str:
@@ -109,9 +119,54 @@ class PlaceView(View):
         """The map with its bars."""
         return draw(self.reading, format=format)
 
-    def page(self) -> bytes:
-        """The picture and the table as a page that needs nothing else."""
-        return picture_page(self._title, self.picture(), below=self._html(), answer=self.answer)
+    def document(self) -> LookDocument:
+        """The map with what the place reads by variable and time, and what every patch reads in every head."""
+        reading, sphere = self.reading, self.reading.grid.surface == "sphere"
+        west, east, south, north = bounds(reading.grid)
+        lines = coast.within(west, east, south, north) if sphere else []
+        y, x = reading.middles
+        place = GlobePlace(
+            y=tuple(np.round(y[:, 0], 4).tolist()), x=tuple(np.round(x[0], 4).tolist()), sphere=sphere,
+            around=reading.grid.wraps, picture=None if reading.field is None else 0,
+            coast=tuple(tuple((round(float(a), 1), round(float(b), 1)) for a, b in line) for line in lines),
+        )  # fmt: skip
+        cells = tuple(point_words(float(a), float(b), reading.grid) for a, b in zip(y.ravel(), x.ravel(), strict=True))
+        groups = (
+            TokenGroup("patches", cells, place),
+            TokenGroup("place", (reading.place.words,), boxes=((self._spot,),)),
+        )
+        shares = reading.shares.reshape(*reading.shares.shape[:2], 1, -1)
+        rows = tuple(layer.name for layer in reading.layers)
+        called = f"what {reading.place.words} reads, by variable and time"
+        reads = [Read(called, "place", "patches", shares, rows=rows, columns=reading.times)]
+        if self.heads is not None:
+            reads.append(Read("what every patch reads, by layer and head", "patches", "patches", self.heads))
+        streams, left = streams_of(tuple(reads), groups)
+        tables = [
+            PageTable(name, ("place", "share"), tuple((words, f"{s:.1%}") for words, s in rows))
+            for name, rows in self.tables.items()
+        ]
+        return LookDocument(
+            self._title, "globe", self.about, self.text(), groups=groups, streams=streams, pictures=self._field(),
+            answer=self.answer, start=(*self.picked, ("token", "place.1")), tables=tuple(tables), notes=left,
+        )  # fmt: skip
+
+    @property
+    def _spot(self) -> tuple[float, float, float, float]:
+        place = self.reading.place
+        return place.x, place.y, place.x, place.y
+
+    def _field(self) -> tuple[PageImage, ...]:
+        """The field in pale shades, a pixel for each cell."""
+        field = self.reading.field
+        if field is None:
+            return ()
+        scale, known = Scale.of(field), np.isfinite(field)
+        level = np.clip((np.where(known, field, 0) - scale.low) / (scale.high - scale.low), 0, 1)
+        pixels = np.where(known, 110 + 130 * level, 60).round().astype(np.uint8)[..., None]
+        return (
+            PageImage("image/png", png_of(pixels), field.shape[1], field.shape[0], "the field, light where it is high"),
+        )
 
     def text(self) -> str:
         """The shares by distance, of the patches read most, by variable and by time."""
@@ -153,10 +208,3 @@ class PlaceView(View):
     @property
     def _title(self) -> str:
         return self.reading.title or f"what {self.reading.place.words} read"
-
-    def _html(self) -> str:
-        parts = []
-        for heading, rows in self.tables.items():
-            cells = "".join(f"<tr><td>{share:.1%}</td><td>{html.escape(words)}</td></tr>" for words, share in rows)
-            parts.append(f"<h2>{heading}</h2><table>{cells}</table>")
-        return "".join(parts)

@@ -14,7 +14,7 @@ from weft.domains.graphs.positions import MOST_STEPS, laplacian_waves
 from weft.domains.graphs.views.drawing import layout
 from weft.errors import DataError
 from weft.inspect.figures import EDGE, INK, LINES, PALE, SERIES, SIGNS, Sheet, shades, sheet
-from weft.inspect.views import View, page, svg_figure
+from weft.inspect.views import View
 from weft.modalities.graph import Graph
 
 SHOWN = 4  # eigenvectors, each in a panel
@@ -80,10 +80,6 @@ class PositionView(View):
         axis.set_yticks((0, 0.5, 1), ("0", "0.5", "1"), fontsize=7)
         axis.set_ylim(min(-0.1, *self.similarity) - 0.05, 1.08)
         axis.tick_params(labelsize=7, colors=INK, bottom=True, left=True, labelbottom=True, labelleft=True)
-
-    def page(self) -> bytes:
-        """As an HTML page that needs nothing else."""
-        return page(self.about, svg_figure(self.picture("svg")) + f"<pre>{self.text()}</pre>")
 
     def text(self) -> str:
         """In words and numbers, for a terminal."""

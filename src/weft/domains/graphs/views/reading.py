@@ -17,12 +17,16 @@ from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.encoded import NodePositions, batch_of
 from weft.domains.graphs.views.drawing import draw_graph, layout
 from weft.errors import ConfigError, DataError, nearest
-from weft.inspect.views import AttentionChoice, LookedAnswer, View, page, svg_figure
+from weft.inspect.document import LookDocument, NodePlace, TokenGroup
+from weft.inspect.packed import EdgeWeights
+from weft.inspect.streams import Read, streams_of
+from weft.inspect.views import AttentionChoice, LookedAnswer, View
 from weft.modalities.graph import Graph, SparseRows
 from weft.models.stream import Stream
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 
+ON_A_PAGE = 240  # nodes of a page around the one that reads
 MOST_DRAWN = 60  # nodes around the one that reads
 LISTED = 12  # nodes named in words
 
@@ -61,22 +65,45 @@ class GraphView(View):
     which: str  # whose attention it is, in words
     averages: bool = False  # the model has no attention: shares are those of a mean
     answer: LookedAnswer | None = None  # for the whole, or for the node
+    picked: tuple[tuple[str, str], ...] = ()  # the layer and head that a page shows at first
+    layers: Sequence[np.ndarray | EdgeWeights] = ()  # what every node read: (heads, N, N), or along edges
 
-    def drawn(self) -> np.ndarray:
+    def drawn(self, count: int = MOST_DRAWN) -> np.ndarray:
         """The nodes that are shown: the one that reads, those that it read most, then its neighbourhood."""
-        most = [int(i) for i in np.argsort(-self.shares, kind="stable")[: MOST_DRAWN // 2] if self.shares[i] > 0]
+        most = [int(i) for i in np.argsort(-self.shares, kind="stable")[: count // 2] if self.shares[i] > 0]
         found = dict.fromkeys([self.node, *most])
         if not len(self.graph.edges):
-            return np.array(list(dict.fromkeys([*found, *range(self.graph.size)]))[:MOST_DRAWN])
+            return np.array(list(dict.fromkeys([*found, *range(self.graph.size)]))[:count])
         around, seen = [self.node], {self.node}
-        while around and len(found) < MOST_DRAWN:
+        while around and len(found) < count:
             here = around.pop(0)
             for other in np.unique(self.graph.edges[(self.graph.edges == here).any(1)]).tolist():
                 if other not in seen:
                     seen.add(other)
                     around.append(other)
                     found[other] = None
-        return np.array(list(found)[:MOST_DRAWN])
+        return np.array(list(found)[:count])
+
+    def document(self) -> LookDocument:
+        """The graph around the node, with what every node of it read in every head."""
+        nodes = self.drawn(ON_A_PAGE)
+        rows = {int(node): row for row, node in enumerate(nodes)}
+        inside = tuple((rows[a], rows[b]) for a, b in self.graph.edges.tolist() if a in rows and b in rows)
+        places = layout(len(nodes), inside, _plane(self.graph, nodes))
+        plane = NodePlace(tuple((round(float(x), 4), round(1 - float(y), 4)) for x, y in places), inside)
+        said = tuple(self.answers[int(node)] for node in nodes) if len(self.answers) == self.graph.size else ()
+        groups = (TokenGroup("nodes", tuple(self.name(int(node)) for node in nodes), plane, said),)
+        which = "the mean of what each node is joined to" if self.averages else "attention"
+        weights = _among(self.layers, nodes)
+        read = Read(which, "nodes", "nodes", weights, "mean" if self.averages else "attention")
+        streams, left = streams_of((read,), groups)
+        hidden = self.graph.size - len(nodes)
+        notes = [f"{hidden:,} nodes farther away are not on this page."] if hidden else []
+        notes += [note for note in [self.note()] if note and self.averages]
+        return LookDocument(
+            self.title, "graph", self.about, self.text(), groups=groups, streams=streams, answer=self.answer,
+            start=(*self.picked, ("token", f"nodes.{rows[self.node] + 1}")), notes=(*notes, *left),
+        )  # fmt: skip
 
     @property
     def title(self) -> str:
@@ -107,10 +134,6 @@ class GraphView(View):
             note="; ".join([self.which, *([str(self.answer)] if self.answer is not None else [])]),
             format=format,
         )
-
-    def page(self) -> bytes:
-        """As an HTML page that needs nothing else."""
-        return page(self.title, svg_figure(self.picture("svg")) + f"<pre>{self.text()}</pre>")
 
     def text(self) -> str:
         """In words and numbers, for a terminal."""
@@ -157,14 +180,22 @@ def look_at_graph(
     if not readings:
         mine = encoded[0].key[encoded[0].query == node] if len(graph.edges) else np.arange(graph.size)
         shares = np.bincount(mine, minlength=graph.size) / max(len(mine), 1)
-        return GraphView(graph, node, shares, said, "the mean of what it is joined to", True, answer)
+        joined = (
+            (encoded[0].query, encoded[0].key) if len(graph.edges) else np.indices((graph.size,) * 2).reshape(2, -1)
+        )
+        counts = np.bincount(joined[0], minlength=graph.size)
+        means = EdgeWeights(joined[0], joined[1], (1 / counts[joined[0]])[:, None], graph.size)
+        which = "the mean of what it is joined to"
+        return GraphView(graph, node, shares, said, which, True, answer, layers=[means])
     heads = readings[0].q.shape[1]
-    layer, head = AttentionChoice(how.layer, how.head).indices(len(readings), heads)
+    choice = AttentionChoice(how.layer, how.head)
+    layer, head = choice.indices(len(readings), heads)
     chosen = readings if layer is None else [readings[layer]]
     shares = np.mean([_shares(one, node, graph.size, head) for one in chosen], 0)
     words = [f"layer {layer + 1}" if layer is not None else f"mean of {len(readings)} layers"]
     words.append(f"head {head + 1}" if head is not None else f"mean of {heads} heads")
-    return GraphView(graph, node, shares, said, ", ".join(words), answer=answer)
+    layers = [_layer(one, graph.size) for one in readings]
+    return GraphView(graph, node, shares, said, ", ".join(words), answer=answer, picked=choice.picked, layers=layers)
 
 
 def _shares(reading: Reading, node: int, size: int, head: int | None) -> np.ndarray:
@@ -177,6 +208,30 @@ def _shares(reading: Reading, node: int, size: int, head: int | None) -> np.ndar
         mine = edges.query == node
         rows = weights.new_zeros(weights.shape[1], size).index_add_(1, edges.key[mine], weights[mine].T)
     return (rows.mean(0) if head is None else rows[head]).double().cpu().numpy()
+
+
+def _layer(reading: Reading, size: int) -> np.ndarray | EdgeWeights:
+    """What every node read in one layer: (heads, N, N), or along its edges."""
+    found = reading.edge_weights()
+    if found is None:
+        return reading.weights()[0, :, :size, :size].float().cpu().numpy()
+    edges, weights = found
+    return EdgeWeights(edges.query.cpu().numpy(), edges.key.cpu().numpy(), weights.float().cpu().numpy(), size)
+
+
+def _among(layers: Sequence[np.ndarray | EdgeWeights], nodes: np.ndarray) -> Any:
+    """The same among some nodes alone, in their order."""
+    if isinstance(layers[0], np.ndarray):
+        return np.stack([one[:, nodes][:, :, nodes] for one in layers if isinstance(one, np.ndarray)])
+    found = []
+    for one in layers:
+        assert isinstance(one, EdgeWeights)
+        place = np.full(one.tokens, -1)
+        place[nodes] = np.arange(len(nodes))
+        query, key = place[one.query], place[one.key]
+        both = (query >= 0) & (key >= 0)
+        found.append(EdgeWeights(query[both], key[both], one.weights[both], len(nodes)))
+    return found
 
 
 def _node(graph: Graph, asked: str | None) -> int:

@@ -9,7 +9,7 @@ from torch import nn
 
 from weft.domains.pictures.views import learned
 from weft.errors import ConfigError, WeftError
-from weft.inspect.views import View, picture_page
+from weft.inspect.views import View
 from weft.modalities.image import PatchEmbed, Picture, PictureEmbed
 from weft.modalities.picture_text import PictureTextEmbed
 from weft.models.stream import Stream
@@ -46,10 +46,6 @@ class LearnedView(View):
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """All that was asked for in one picture."""
         return learned.draw(self.weights, self.size, self.codes, format=format)
-
-    def page(self) -> bytes:
-        """The picture as a page."""
-        return picture_page(" and ".join(self.what), self.picture())
 
     def text(self) -> str:
         """In numbers."""

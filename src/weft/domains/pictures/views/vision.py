@@ -15,9 +15,12 @@ from weft.core.recording import Reading, record
 from weft.domains.pictures.settings import Ground
 from weft.domains.pictures.views.learned_view import learned_names
 from weft.errors import ConfigError
+from weft.inspect.document import LookDocument
 from weft.inspect.maps import Maps, MapsView
+from weft.inspect.photos import answer_maps, patches, photo
 from weft.inspect.rollout import rollout
 from weft.inspect.steps import Steps
+from weft.inspect.streams import Read, streams_of
 from weft.inspect.token_steps import TOKEN, Readers
 from weft.inspect.views import AttentionChoice, LookedAnswer, NoAttention
 from weft.modalities.image import Picture
@@ -143,6 +146,25 @@ class PictureView(MapsView):
         layers = np.stack([self._read(w[0]).numpy() for w in self.weights])
         through = self._read(rollout(self.weights)[0][None])[0].numpy()
         return Maps(self.pixels, layers, through, self.title, self.asked)
+
+    def document(self) -> LookDocument:
+        """The picture with every head, the attention through all layers, and what the answer depends on."""
+        rows, columns = self.grid
+        weights = np.stack([one[0].float().cpu().numpy() for one in self.weights])
+        tokens = patches(rows, columns, weights.shape[-1] - rows * columns)
+        through = rollout(self.weights)[0][None, None].float().cpu().numpy()
+        reads = [Read("attention", tokens.name, tokens.name, weights)]
+        reads.append(Read("through all layers", tokens.name, tokens.name, through, "rollout"))
+        said = self.answer.said[0][0] if self.answer is not None else "the picture"
+        groups, more = answer_maps(said, {} if self.explain is None else self.explain())
+        all_groups = (tokens, *groups)
+        streams, left = streams_of((*reads, *more), all_groups)
+        first = 1 if self.asked is None else len(tokens.tokens) - (rows - self.asked[0]) * columns + self.asked[1] + 1
+        return LookDocument(
+            self.title or self.about, "picture", self.about, self.text(), groups=all_groups, streams=streams,
+            pictures=(photo(self.pixels, self.title),), answer=self.answer,
+            start=(*self.how.picked, ("token", f"{tokens.name}.{first}")), notes=left,
+        )  # fmt: skip
 
     def _read(self, weights: Tensor) -> Tensor:
         """(H N N) -> (H rows columns): the row of who asks, without class tokens."""

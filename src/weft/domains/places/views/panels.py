@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from weft.inspect.figures import INK, PALE, SIGNS, Format, Sheet, fitted, shades, sheet
-from weft.inspect.views import LookedAnswer, View, page, svg_figure
+from weft.inspect.views import LookedAnswer, View
 
 PAGE_INCHES = 7.2  # width of a picture of several panels
 GAP_INCHES = 0.18
@@ -127,10 +127,6 @@ class FieldView(View):
     def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
         """The panels."""
         return panels(self.shown, columns=self.columns, title=self.title, format=format)
-
-    def page(self) -> bytes:
-        """The panels on a page."""
-        return page(self.title, svg_figure(self.picture("svg")) + f"<p>{self.words}</p>", self.answer)
 
     def text(self) -> str:
         """What can be said without a picture."""

@@ -3,7 +3,6 @@
 The tree stands above the columns of a matrix, whose words are its leaves.
 """
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -14,31 +13,15 @@ from weft.domains.pairs.views import Look, LookAtWriting
 from weft.domains.trees.reading.tree import Tree, draw, walk, words
 from weft.inspect import fonts, matrix
 from weft.inspect.alignment import Alignment, most_read
+from weft.inspect.answers import probability
+from weft.inspect.document import Bracket, LinePlace, LookDocument, TokenGroup, TreePlace
 from weft.inspect.figures import INK, PALE, breadth, writable
-from weft.inspect.views import LookedAnswer, View, page, probability, svg_figure
+from weft.inspect.streams import Read, streams_of
+from weft.inspect.views import LookedAnswer, View
 
 LEVEL_INCHES = 0.27  # from a bracket to the one above it
 GAP_INCHES = 0.06  # from the words to the lowest brackets
 GIVEN = "#d1495b"  # the frame of a cell that was given
-
-
-@dataclass(frozen=True)
-class Bracket:
-    """A labelled node by its place: above the columns from `left` to `right`, `level` brackets above the words.
-
-    `below` are the places of its children: column and level, which is 0 for a word.
-    """
-
-    label: str
-    left: float
-    right: float
-    level: int
-    below: tuple[tuple[float, int], ...]
-
-    @property
-    def middle(self) -> float:
-        """The column in the middle of the children."""
-        return (self.below[0][0] + self.below[-1][0]) / 2
 
 
 def brackets(tree: Tree) -> list[Bracket]:
@@ -162,10 +145,16 @@ class TreeView(View):
         given = [GIVEN_NOTE] if self.crown and self.framed else []
         return matrix.draw(self.reading, self.how, format=format, title=self.said, notes=given, above=self.crown)
 
-    def page(self) -> bytes:
-        """The same as a page that needs nothing else, with the tree in brackets."""
-        drawn = f"<pre>{html.escape(draw(self.tree))}</pre>"
-        return page(" ".join(self.words), svg_figure(self.picture("svg")) + drawn, self.answer)
+    def document(self) -> LookDocument:
+        """The tree over its words, and every head that read them."""
+        drawn = TreePlace(tuple(brackets(self.tree)), self.crown.first) if self.crown else LinePlace()
+        groups = (TokenGroup("words", self.reading.source, drawn), TokenGroup("parts of the tree", self.reading.target))
+        read = Read("what is read for each part", "parts of the tree", "words", self.reading.weights)
+        streams, left = streams_of((read,), groups)
+        return LookDocument(
+            " ".join(self.words), "tree", self.about, self.text(), groups=groups, streams=streams, answer=self.answer,
+            start=(*self.how.picked, ("token", "parts of the tree.1")), notes=left,
+        )  # fmt: skip
 
     def text(self) -> str:
         """The tree, and for each of its parts what was read most, in words."""

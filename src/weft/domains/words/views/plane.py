@@ -5,9 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from weft.inspect.document import LookDocument, NodePlace, TokenGroup
 from weft.inspect.figures import INK, LINES, SERIES, sheet
 from weft.inspect.nearest import WordSpace
-from weft.inspect.views import View, page, svg_figure
+from weft.inspect.streams import Read, streams_of
+from weft.inspect.views import View
 
 SIDE = 5.6  # inches of the picture
 LETTER = 0.078  # inches that a letter of a label is wide
@@ -22,6 +24,7 @@ class WordMapView(View):
         self.words = list(words)
         directions = np.stack([space.direction(word, "weft look") for word in self.words])
         self.places, self.shown_share = plane_of(directions)
+        self.likeness = directions @ directions.T  # cosines: directions have length 1
 
     @property
     def about(self) -> str:
@@ -44,9 +47,16 @@ class WordMapView(View):
                 on.text(x, y, word, size=9, color=INK, va="center", ha="center")
             return on.bytes()
 
-    def page(self) -> bytes:
-        """The picture as a page."""
-        return page("Words in two dimensions", svg_figure(self.picture("svg")))
+    def document(self) -> LookDocument:
+        """The words on the plane, and how alike each two are."""
+        low, high = self.places.min(0), self.places.max(0)
+        spread = (self.places - low) / max(float((high - low).max()), 1e-9)
+        plane = NodePlace(tuple((round(float(x), 4), round(1 - float(y), 4)) for x, y in spread))
+        groups = (TokenGroup("words", tuple(self.words), plane),)
+        apart = np.where(np.eye(len(self.words), dtype=bool), 0, self.likeness)[None, None]
+        streams, left = streams_of((Read("cosine similarity", "words", "words", apart, "cosine"),), groups)
+        notes = (f"Two dimensions show {self.shown_share:.0%} of how the words differ.", *left)
+        return LookDocument(self.about, "graph", self.about, self.text(), groups=groups, streams=streams, notes=notes)
 
     def text(self) -> str:
         """The places in numbers."""

@@ -1,0 +1,42 @@
+// A token through the layers: the answer at every depth, what each part added to it, and the steps of one head.
+
+import { html, nothing, svg } from "./lit-html.js";
+import { colour, inkOn, theme } from "./colours.js";
+import { number, percent, shown } from "./data.js";
+
+/** The panel; nothing where the document has none of its tables. */
+export function follow(view) {
+  const { document } = view, { stream, token } = view.now;
+  if (!stream || !(document.lens.length + document.additions.length + document.steps.length)) return nothing;
+  const mine = (one) => one.group === token.group.name && one.token === token.index;
+  const lens = document.lens.find(mine), additions = document.additions.find(mine);
+  const other = !lens && document.lens.length ? document.lens[document.lens.length - 1] : null;
+  return html`<section class="panel" aria-label="follow a token"><h2>Follow <bdi>${shown(token.group.tokens[token.index])}</bdi></h2>
+    ${lens ? lensTable(view, lens) : other ? html`<p class="pale">The answer at every depth is known for
+      ${document.lens.slice(0, 12).map((one) => html`<button class="link" @click=${() => view.pick({ token: `${one.group}.${one.token + 1}` })}><bdi>${shown(document.group(one.group)?.tokens[one.token] ?? "")}</bdi></button> `)}.</p>` : nothing}
+    ${additions ? additionBars(view, additions) : nothing}${view.steps ? stepsTable(view) : nothing}</section>`;
+}
+
+function lensTable(view, lens) {
+  const cell = ([text, chance]) => {
+    const back = colour("weight", chance ?? 0, view.theme);
+    return html`<td .style=${`background:${back};color:${inkOn(back)}`}><bdi>${shown(text, 16)}</bdi>${chance === null ? nothing : html` <small>${percent(chance)}</small>`}</td>`;
+  };
+  return html`<div class="scroll"><table class="numbers lens"><caption>the answer read off at every depth (logit lens)</caption>
+    <tbody>${lens.steps.map((step) => html`<tr><th scope="row">${step.name}</th>${step.said.map(cell)}</tr>`)}</tbody></table></div>`;
+}
+
+function additionBars(view, found) {
+  const most = Math.max(1e-9, ...found.parts.map(([, value]) => Math.abs(value))), colours = theme(view.theme), wide = 120;
+  return html`<div class="scroll"><table class="numbers"><caption>what each part adds to ${found.measure}; all together ${number(found.total)}</caption>
+    <tbody>${found.parts.map(([name, value]) => html`<tr><th scope="row">${name}</th><td class="number">${number(value)}</td>
+      <td><svg width=${2 * wide} height="12" aria-hidden="true">${svg`<line x1=${wide} x2=${wide} y1="0" y2="12" stroke=${colours.edge}></line>
+        <rect class=${value < 0 ? "bar minus" : "bar"} x=${value < 0 ? wide * (1 + value / most) : wide} y="1" width=${(wide * Math.abs(value)) / most} height="10"></rect>`}</svg></td></tr>`)}</tbody></table></div>`;
+}
+
+function stepsTable(view) {
+  const { stream, token } = view.now, row = view.head.row(token.index), order = Array.from(row.keys()).sort((a, b) => row[b] - row[a]).slice(0, 20);
+  return html`<details><summary>Step by step: q·k → scale → softmax</summary><div class="scroll"><table class="numbers">
+    <caption>${view.stepsAbout}</caption><thead><tr><th scope="col">key</th><th scope="col">score</th><th scope="col">weight</th></tr></thead>
+    <tbody>${order.map((at) => html`<tr><th scope="row"><bdi>${shown(stream.read.tokens[at])}</bdi></th><td class="number">${Number.isFinite(view.steps[at]) ? number(view.steps[at]) : "may not be read"}</td><td class="number">${percent(row[at])}</td></tr>`)}</tbody></table></div></details>`;
+}
