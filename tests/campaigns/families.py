@@ -44,7 +44,7 @@ from weft.models.seq2seq import Seq2Seq
 
 MODULES = (decoders, llama_kin, label_decoders, gemma_kin, encoders, newer_encoders, translators, many_languages,
            encoders_alone, pictures, newer_pictures, captions, text_towers, answers)  # fmt: skip
-FOLDED = ("cls_token", "mask_token", "distillation_token", "position_embeddings", "class_embedding",
+FOLDED = ("cls_token", "distillation_token", "position_embeddings", "class_embedding",
           "vision_model.embeddings.position_embedding",
           "vision_model.embeddings.position_embedding.weight")  # fmt: skip
 TOWERS = {

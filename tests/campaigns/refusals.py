@@ -89,6 +89,10 @@ REFUSALS: dict[str, list[Refusal]] = {
                ("`Dinov2Backbone`", architecture("Dinov2Backbone"))],
     "dinov2_with_registers": [("pictures that are not square", {"image_size": [16, 24]}),
                               ("its backbone", architecture("Dinov2WithRegistersBackbone"))],
+    "dinov3_vit": [
+        ("its backbone", architecture("DINOv3ViTBackbone")),
+        ("offsets of queries without those of values", {"value_bias": False}),
+    ],
     "resnet": [("activations other than relu", {"hidden_act": "gelu"}),
                ("`ResNetBackbone`", architecture("ResNetBackbone"))],
     "convnext": [OBLONG, ("`ConvNextBackbone`", architecture("ConvNextBackbone"))],

@@ -58,11 +58,11 @@ def test_what_it_attends_to_is_theirs(tmp_path: Path):
         assert difference(weights, reading[0].weights()) < TOLERANCE
 
 
-def test_the_token_for_hidden_patches_is_left_out_with_a_remark(tmp_path: Path):
-    found = read_folder(saved(theirs(use_mask_token=True), tmp_path / "a"))
-    assert found.warnings == (
-        "weights of parts that weft leaves out were not read: dinov2.embeddings.mask_token",
-    )  # fmt: skip
+@pytest.mark.parametrize("there", [True, False])
+def test_the_token_for_hidden_patches_is_read_where_the_file_has_it(tmp_path: Path, there: bool):
+    folder = changed(saved(theirs(use_mask_token=there), tmp_path / "a"), use_mask_token=True)
+    found = read_folder(folder)
+    assert found.warnings == () and found.config.embed.hidden_token is there
 
 
 def test_it_answers_nearly_the_same_in_eight_bits_and_the_same_with_fresh_or_merged_adapters(tmp_path: Path):

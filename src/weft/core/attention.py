@@ -34,7 +34,8 @@ class Attention(Mixer):
     class Config(Mixer.Config):
         """`head_dim` defaults to the width over `heads`, `value_dim` to `head_dim`, `kv_heads` to `heads`.
 
-        `offsets` are added after each map; `out_offsets` says it for W_O alone, where that is otherwise. `qk_norm`
+        `offsets` are added after each map; `out_offsets` says it for W_O alone, where that is otherwise, and
+        `key_offsets` for keys (DINOv3 has none there; known within a stream alone). `qk_norm`
         normalises queries and keys, the numbers of one head together or those of all heads (`qk_norm_over`). With
         `sinks` each head has a learned score that takes part in the softmax and gives no value: weights may then sum
         to less than one (gpt-oss, 2025). No fused kernel computes it: weights are written out.
@@ -53,9 +54,12 @@ class Attention(Mixer):
         offsets: bool = True
         out_offsets: bool | None = None
         sinks: bool = False
+        key_offsets: bool | None = None
 
         def check(self) -> None:
             at_least(self, 1, "heads", "kv_heads", "head_dim", "value_dim")
+            if self.key_offsets and not self.offsets:
+                raise ConfigError("keys alone have no offsets", where="Attention.key_offsets", fix="leave it out")
             if self.heads % (self.kv_heads or self.heads):
                 raise ConfigError(
                     f"{self.heads} heads cannot share {self.kv_heads} key heads evenly", where="Attention.kv_heads"
@@ -85,8 +89,13 @@ class Attention(Mixer):
         self.turn_config, self.bias_config = config.turn, config.bias
         queries, keys = self.heads * self.head_dim, self.groups * self.head_dim
         self.sizes = [queries, keys, self.groups * self.value_dim]
+        partly = config.offsets and config.key_offsets is False
+        if partly and memory_dim is not None:
+            problem = "keys of a memory have offsets like queries"
+            raise ConfigError(problem, where="Attention.key_offsets", fix="leave it out")
+        self.offset = nn.Parameter(torch.zeros(self.sizes[0] + self.sizes[2])) if partly else None
         if memory_dim is None:
-            self.qkv = nn.Linear(dim, sum(self.sizes), bias=config.offsets)
+            self.qkv = nn.Linear(dim, sum(self.sizes), bias=config.offsets and not partly)
         else:
             self.q = nn.Linear(dim, queries, bias=config.offsets)
             self.kv = nn.Linear(memory_dim, sum(self.sizes[1:]), bias=config.offsets)
@@ -109,7 +118,7 @@ class Attention(Mixer):
             assert at.cross is not None and at.memory is not None, "this attention reads a memory: none was given"
             return self.read(x, at.memory.x, at.cross, slots, at.inside)
         scope = at.own
-        qkv = self.qkv(x)
+        qkv = self.projected(x)
         if slots is None and at.inside is None and (whole := native_reading.read(self, qkv, scope)) is not None:
             return self.out(whole)
         q, k, v = qkv.split(self.sizes, -1)
@@ -119,6 +128,14 @@ class Attention(Mixer):
         if slots is not None:
             k, v = slots.append("k", k, dim=2), slots.append("v", v, dim=2)
         return self.finish(q, k, v, scope, at.inside)
+
+    def projected(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead E"]:
+        """Queries, keys and values side by side."""
+        qkv = self.qkv(x)
+        if self.offset is None:
+            return qkv
+        queries, values = self.offset.to(qkv.dtype).split(self.sizes[::2])
+        return qkv + torch.cat([queries, queries.new_zeros(self.sizes[1]), values])
 
     def read(
         self,

@@ -153,7 +153,7 @@ class Disentangled(Score):
         if self.config.maps == "own":
             q, k = (None if own is None else own(vectors) for own in (self.to_q, self.to_k))
         else:
-            q, k, _ = attention.qkv(vectors).split(attention.sizes, -1)
+            q, k, _ = attention.projected(vectors).split(attention.sizes, -1)
 
         def heads(t: Tensor | None, norm: Norm | None, term: str) -> Tensor | None:
             if t is None or term not in self.config.terms:

@@ -108,6 +108,8 @@ def _context(p: Program, mix: Recurrent, h: Register, setting: Setting) -> Regis
 
 def _attention(p: Program, attention: Attention, x: Register, setting: Setting) -> Register:
     heads, groups, width, value_width = attention.heads, attention.groups, attention.head_dim, attention.value_dim
+    if attention.offset is not None:
+        raise Unknown("offsets of queries and values without those of keys")
     projected = p.linear(attention.q if attention.cross else attention.qkv, x)
     if attention.q_norm is not None:
         p.norm(attention.q_norm, projected, projected, 0, heads * width)

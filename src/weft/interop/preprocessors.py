@@ -47,6 +47,7 @@ _CLIP = Processor(224, (224, 224), white=True, scale=CLIP_SCALE)
 PROCESSORS = {
     "ViTImageProcessor": Processor((224, 224), resample="bilinear", square=True),
     "DeiTImageProcessor": Processor((256, 256), (224, 224), square=True),
+    "DINOv3ViTImageProcessor": Processor((224, 224), resample="bilinear", square=True, scale=IMAGENET),
     "ConvNextImageProcessor": Processor(384, crop_share=224 / 256),
     "CLIPImageProcessor": _CLIP,
     "ChineseCLIPImageProcessor": _CLIP,

@@ -111,7 +111,9 @@ class PictureEmbed(Embedder):
         teacher says of it (Touvron et al., 2021). `mean` and `std` bring the pixels of each channel to a common scale
         (one number stands for all channels). In training, `drop` leaves out that share of the tokens. `reference` is
         the size of a pixel in metres at which the axes `south` and `east` count tokens. `norm` is of the grid's vectors
-        before their places are added, `last_norm` of all tokens with their places (Radford et al., 2021).
+        before their places are added, `last_norm` of all tokens with their places (Radford et al., 2021). With
+        `hidden_token`, a learned vector stands for patches of which too few pixels are known (a mask token, Oquab et
+        al., 2023); otherwise such patches are not read.
         """
 
         grid: tuple[int, ...]
@@ -126,6 +128,7 @@ class PictureEmbed(Embedder):
         dropout: float = 0.0
         drop: float = 0.0
         stretched: Literal["edges", "middles"] = "edges"
+        hidden_token: bool = False
 
         def check(self) -> None:
             at_least(self, 1, "channels")
@@ -165,6 +168,7 @@ class PictureEmbed(Embedder):
         self.last_norm = config.last_norm.build(dim=dim) if config.last_norm else None
         first = config.class_tokens
         self.summary = nn.Parameter(torch.randn(1, first, dim) * 0.02) if first else None
+        self.hidden = nn.Parameter(torch.zeros(1, dim)) if config.hidden_token else None
 
     def features(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:
         """The grid's vectors from normalised pixels, row by row."""
@@ -175,7 +179,9 @@ class PictureEmbed(Embedder):
 
     def patches(self, raw: Picture) -> Tokens:
         """The tokens of the grid, without class tokens."""
-        x = self.features(self.normalised(raw))
+        x, readable = self.features(self.normalised(raw)), self.readable(raw)
+        if self.hidden is not None and readable is not None:
+            x, readable = torch.where(readable[..., None], x, self.hidden), None
         if self.norm is not None:
             x = self.norm(x)
         coords = self.coordinates(raw)
@@ -183,7 +189,7 @@ class PictureEmbed(Embedder):
             x = self.place(x, coords)
         x = dropout(x, self.config.dropout, self.training)
         coords = {axis: c.expand(x.shape[:2]) for axis, c in coords.items()}
-        return Tokens.free(x, valid=self.readable(raw), coords=coords, grid=self.counted(raw))
+        return Tokens.free(x, valid=readable, coords=coords, grid=self.counted(raw))
 
     def summarised(self, tokens: Tokens) -> Tokens:
         """Behind the class tokens, where there are any, and normed, where that is last."""
@@ -209,7 +215,9 @@ class PictureEmbed(Embedder):
         return share >= MIN_KNOWN_SHARE * inside.flatten(1)
 
     def coordinates(self, raw: Picture) -> dict[str, Float[Tensor, "#B N"]]:
-        """Where each token is: row and column of the grid that was learned; south and east in steps on the ground."""
+        """Where each token is: row and column of the grid that was learned; south and east in steps on the ground;
+        down and across from -1 at one edge of the picture to 1 at the other.
+        """
         step, (height, width) = self.config.stride, raw.pixels.shape[2:]
         lines = [torch.arange(math.ceil(side / step), device=raw.pixels.device) + 0.5 for side in (height, width)]
         y, x = (t.flatten()[None] for t in torch.meshgrid(*lines, indexing="ij"))
@@ -221,7 +229,9 @@ class PictureEmbed(Embedder):
             torch.ones(1, 1, device=y.device) if raw.metres is None else raw.metres[:, None] / self.config.reference
         )
         ground = ground.nan_to_num(1.0)  # of unknown size: as usual
-        return {"row": row, "column": column, "south": y * ground, "east": x * ground}
+        down, across = (2 * line * step / side - 1 for line, side in ((y, height), (x, width)))
+        ground_axes = {"south": y * ground, "east": x * ground}
+        return {"row": row, "column": column, **ground_axes, "down": down, "across": across}
 
     def _over_grid(self, middles: Float[Tensor, "1 N"], places: int, side: int) -> Float[Tensor, "1 N"]:
         """Token centres as coordinates of the position grid, along a side of that many pixels."""

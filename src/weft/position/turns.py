@@ -77,13 +77,15 @@ class Rotary(Turn):
     class Config(Turn.Config):
         """`base` sets the slowest turn; d is the `share` of a head's width, at its front, that is turned.
 
-        A `stretch` slows turns down for texts longer than those that a model first learned from.
+        A `stretch` slows turns down for texts longer than those that a model first learned from. `speed` multiplies
+        all angles: 2 pi where a coordinate counts whole turns.
         """
 
         axes: tuple[str, ...] = ("position",)
         base: float = 10000.0
         share: float = 1.0
         stretch: Stretch | None = None
+        speed: float = 1.0
 
         def check(self) -> None:
             at_least(self, 1, "base")
@@ -108,7 +110,7 @@ class Rotary(Turn):
         self.gain = 1.0
         if config.stretch is not None:
             frequency, self.gain = config.stretch.slowed(frequency, config.base), config.stretch.gain
-        self.register_buffer("frequency", frequency.float(), persistent=False)
+        self.register_buffer("frequency", (frequency * config.speed).float(), persistent=False)
 
     def forward(
         self, coords: Mapping[str, Tensor], dtype: torch.dtype

@@ -1,12 +1,14 @@
-"""DINOv2, Swin, ConvNeXt, CLIP and SigLIP."""
+"""DINOv2 and 3, Swin, ConvNeXt, CLIP and SigLIP."""
 
 CONVNEXT = {"num_stages": 3, "hidden_sizes": [8, 16, 24], "depths": [1, 2, 1], "image_size": 32, "num_labels": 5,
             "layer_scale_init_value": 0.1}  # fmt: skip
 SWIN = {"embed_dim": 8, "depths": [2, 3, 2], "num_heads": [2, 1, 4], "window_size": 4, "patch_size": 2,
         "image_size": 32, "num_labels": 5}  # fmt: skip
 DINOV2 = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "mlp_ratio": 2, "image_size": 24,
-          "patch_size": 8, "num_labels": 5, "use_mask_token": False}  # fmt: skip
-REGISTERS = {**{key: value for key, value in DINOV2.items() if key != "use_mask_token"}, "num_register_tokens": 3}
+          "patch_size": 8, "num_labels": 5}  # fmt: skip
+REGISTERS = {**DINOV2, "num_register_tokens": 3}
+DINOV3 = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+          "image_size": 24, "patch_size": 8, "num_register_tokens": 3}  # fmt: skip
 CLIP_TEXT = {"vocab_size": 40, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2,
              "num_attention_heads": 3,
              "max_position_embeddings": 12, "bos_token_id": 38, "eos_token_id": 39}  # fmt: skip
@@ -36,7 +38,10 @@ CASES: dict[str, tuple[str, dict]] = {
     "swin, pooler": ("SwinModel", {**SWIN, "depths": [1, 2, 2]}),
     "dinov2": ("Dinov2ForImageClassification", DINOV2),
     "dinov2, gated": ("Dinov2ForImageClassification", {**DINOV2, "use_swiglu_ffn": True, "mlp_ratio": 3}),
-    "dinov2, no offsets": ("Dinov2ForImageClassification", {**DINOV2, "qkv_bias": False, "hidden_act": "relu"}),
+    "dinov2, no offsets": (
+        "Dinov2ForImageClassification",
+        {**DINOV2, "qkv_bias": False, "hidden_act": "relu", "use_mask_token": False},
+    ),
     "dinov2, pooler": ("Dinov2Model", {**DINOV2, "layer_norm_eps": 1e-3, "num_channels": 1}),
     "dinov2_with_registers": ("Dinov2WithRegistersForImageClassification", REGISTERS),
     "dinov2_with_registers, gated": (
@@ -46,6 +51,16 @@ CASES: dict[str, tuple[str, dict]] = {
     "dinov2_with_registers, pooler": (
         "Dinov2WithRegistersModel",
         {**REGISTERS, "num_channels": 1, "qkv_bias": False, "num_register_tokens": 0},
+    ),
+    "dinov3_vit, pooler": ("DINOv3ViTModel", DINOV3),
+    "dinov3_vit": ("DINOv3ViTModel", {**DINOV3, "use_gated_mlp": True, "hidden_act": "silu", "rope_theta": 50.0}),
+    "dinov3_vit, all offsets, wide, pooler": (
+        "DINOv3ViTModel",
+        {**DINOV3, "key_bias": True, "image_size": [24, 40], "num_register_tokens": 0, "num_channels": 1},
+    ),
+    "dinov3_vit, no offsets": (
+        "DINOv3ViTModel",
+        {**DINOV3, "query_bias": False, "value_bias": False, "proj_bias": False, "mlp_bias": False},
     ),
     "clip": ("CLIPModel", CLIP),
     "clip, ended by the highest id": ("CLIPModel", {**CLIP, "text_config": {**CLIP_TEXT, "eos_token_id": 2}}),

@@ -3,7 +3,7 @@
 gpt2, gpt_neo, gptj, gpt_neox, opt, llama, qwen, smollm3, phi3, gemma, mixtures      language models (Phi in gptj)
 bert, distilbert, electra, albert, mpnet, modernbert, deberta                        text encoders
 marian, bart, mbart, t5                                                              encoder–decoders
-vit, deit, vit_mae, dinov2, resnet, convnext, swin                                   pictures
+vit, deit, vit_mae, dinov2, dinov3, resnet, convnext, swin                                   pictures
 vision_encoder_decoder, clip, siglip, vilt, blip, git                                        pictures and texts
 
 parts, rope, headless                   parts of many families; rotary turns; what a model without a head is for
@@ -24,6 +24,7 @@ from weft.interop.families.convnext import Convnext
 from weft.interop.families.deberta import DebertaV2
 from weft.interop.families.deit import Deit
 from weft.interop.families.dinov2 import Dinov2, Dinov2WithRegisters
+from weft.interop.families.dinov3 import Dinov3
 from weft.interop.families.distilbert import DistilBert
 from weft.interop.families.electra import Electra
 from weft.interop.families.gemma import Gemma, Gemma2, Gemma3
@@ -96,6 +97,7 @@ _ALL = (
     VitMae(),
     Dinov2(),
     Dinov2WithRegisters(),
+    Dinov3(),
     Resnet(),
     Convnext(),
     Swin(),

@@ -1,8 +1,7 @@
 """DINOv2: a ViT whose branches have learned gains, for pictures of any size (Oquab et al., 2023)."""
 
+from collections.abc import Collection
 from typing import Any, ClassVar, Literal
-
-import torch
 
 from weft.core import Attention, Block, FirstAndMean, Gated, LayerNorm, LayerScale, Mlp, Summary, Trunk
 from weft.core.transforms import Transform
@@ -11,24 +10,21 @@ from weft.interop.families import patches
 from weft.interop.families.parts import joined, layer_norm, linear
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.labels import write_labels
-from weft.interop.picture_rules import Fixed
-from weft.interop.pictures import PictureFamily, only_pictures
+from weft.interop.pictures import PictureFamily, only_pictures, with_embed
 from weft.interop.preprocessors import IMAGENET
-from weft.interop.rules import JoinedRows, SameTensor, Unused, WeightRule, layers
+from weft.interop.rules import JoinedRows, SameTensor, WeightRule, layers
 from weft.interop.their_config import TheirConfig, names
 from weft.interop.weight_table import WeightTable
 from weft.models.outline import outline
 from weft.models.stream import Model, Stream
 from weft.position import Add, Grid
 
+MASK = "embeddings.mask_token"
 MAX_RATIO = 64  # hidden widths of MLPs in widths of the stream, tried for gated ones
 
 
 class Dinov2(PictureFamily):
-    """Dinov2ForImageClassification and Dinov2Model, with plain or gated MLPs.
-
-    Its token for hidden patches is of use in its training alone, and is left out.
-    """
+    """Dinov2ForImageClassification and Dinov2Model, with plain or gated MLPs."""
 
     name = "dinov2"
     stem = "Dinov2"
@@ -54,7 +50,7 @@ class Dinov2(PictureFamily):
         dim = given.whole("hidden_size", 768)
         return Stream.Config(
             dim=dim,
-            embed=embed.replace(place=place),
+            embed=embed.replace(place=place, hidden_token=self.hidden(given)),
             trunk=_trunk(given, dim),
             head=FirstAndMean.Config(registers=registers) if labelled else Summary.Config(first=True),
             outputs=given.labels() if labelled else None,
@@ -63,6 +59,15 @@ class Dinov2(PictureFamily):
     def registers(self, given: TheirConfig) -> int:
         """Tokens behind the class token that stand for no patch."""
         return 0
+
+    def hidden(self, given: TheirConfig) -> bool:
+        """Whether there is a token for hidden patches."""
+        return given.truth("use_mask_token", True)
+
+    def fitted(self, config: Model.Config, names: Collection[str]) -> Model.Config:
+        """Files may lack the token for hidden patches, whatever config.json says."""
+        there = any(name.endswith(MASK) for name in names)
+        return with_embed(config, only_pictures(config).replace(hidden_token=there))
 
     def write(self, config: Model.Config) -> dict[str, Any]:
         stream = only(config, Stream.Config, "the model")
@@ -106,17 +111,17 @@ class Dinov2(PictureFamily):
 
     def more_keys(self, stream: Stream.Config) -> dict[str, Any]:
         """Keys of the tokens that stand for no patch."""
-        return {"use_mask_token": False}
+        return {"use_mask_token": only_pictures(stream).hidden_token}
 
     def first_rules(self, stream: Stream.Config) -> list[WeightRule]:
         """The weights of the embedder."""
-        return [*patches.patch_rules(stream, "cls_token"), Unused("embeddings.mask_token")]
+        return [*patches.patch_rules(stream, "cls_token"), *hidden_rules(stream)]
 
 
 class Dinov2WithRegisters(Dinov2):
     """Dinov2WithRegistersForImageClassification and Dinov2WithRegistersModel (Darcet et al., 2024).
 
-    Registers stand between the class token and the patches. Their token for hidden patches is written as zeros.
+    Registers stand between the class token and the patches.
     """
 
     name = "dinov2_with_registers"
@@ -124,6 +129,9 @@ class Dinov2WithRegisters(Dinov2):
     patch = 16
     mixed = "smoothed"
     tasks = {"Dinov2WithRegistersForImageClassification": "classify-images", "Dinov2WithRegistersModel": None}
+
+    def hidden(self, given: TheirConfig) -> bool:
+        return True
 
     def registers(self, given: TheirConfig) -> int:
         return given.whole("num_register_tokens", 4, least=0)
@@ -136,7 +144,12 @@ class Dinov2WithRegisters(Dinov2):
         names = ("embeddings.cls_token", "embeddings.register_tokens")
         tokens = JoinedRows(names, "embed.summary", (1, count - 1), (count, stream.dim), batched=True)
         _, *rules = patches.patch_rules(stream, "cls_token")
-        return [tokens, *rules, Fixed("embeddings.mask_token", torch.zeros(stream.dim), 0)]
+        return [tokens, *rules, *hidden_rules(stream)]
+
+
+def hidden_rules(stream: Stream.Config) -> list[WeightRule]:
+    """The weights of the token for hidden patches, where a model has one."""
+    return [SameTensor(MASK, "embed.hidden")] if only_pictures(stream).hidden_token else []
 
 
 def _trunk(given: TheirConfig, dim: int) -> Trunk.Config:
