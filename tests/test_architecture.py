@@ -33,6 +33,7 @@ ORDER = [
     {"tasks"},
     {"domains"},
     {"runs"},
+    {"lab"},
     {"cli", "web"},
 ]
 LAYER = {name: number for number, row in enumerate(ORDER) for name in row}

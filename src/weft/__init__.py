@@ -28,6 +28,7 @@ only those above it (`__init__` of each is its map):
     tasks         what a task is
     domains       texts, pairs, trees, words, pictures, captions, fields, places, graphs
     runs          what is done with runs
+    lab           the lectures' claims as experiments
     cli           the command line
 """
 

@@ -5,6 +5,7 @@
     app                       all commands together; an exit code comes out
     learning                  check, train, soup, demo
     using                     predict, evaluate, look, embed
+    trying                    lab
     exchange                  import, export
     keeping                   runs, runs compare, runs clean, runs verify
     about                     tasks, doctor, completion

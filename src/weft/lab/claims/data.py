@@ -1,0 +1,68 @@
+"""A convolution knows that neighbours belong together; a ViT has to learn it, and needs more pictures for that.
+
+Both learn the same digits, from few to many. The gap between them should close as pictures are added.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import weft
+from weft.config import Config
+from weft.lab.experiment import Claim, Experiment, Outcome
+
+
+class Data(Experiment):
+    """ViTs need more data than convolutional networks, and catch up."""
+
+    claim = Claim(
+        id="D8",
+        name="data",
+        says="ViTs need more data than convolutional networks, and catch up.",
+        source="lectures 0 to 2",
+        compared="a small ViT and a small ResNet on the same pictures, by their number",
+        effect="lead of the ResNet in accuracy with the fewest pictures minus its lead with the most",
+        above=0.0,
+        x="pictures to train on",
+        y="accuracy on others",
+        seconds=60,
+        log=True,
+    )
+
+    class Settings(Config):
+        """Numbers of pictures; `data` is an .npz with x and y (MNIST, say), by default scikit-learn's digits."""
+
+        data: str = ""
+        amounts: tuple[int, ...] = (50, 200, 1200)
+        steps: int = 150
+        others: int = 500
+
+    def measure(self, how: Settings, seed: int) -> Outcome:
+        """Accuracy of both by the number of pictures."""
+        x, y = _pictures(how.data)
+        mixed = np.random.default_rng(seed).permutation(len(y))
+        test, rest = mixed[: how.others], mixed[how.others :]
+        lines: dict[str, list[tuple[float, float]]] = {"vit": [], "resnet": []}
+        with tempfile.TemporaryDirectory() as folder:
+            for amount in how.amounts:
+                some, file = rest[:amount], Path(folder, f"{amount}.npz")
+                np.savez(file, x_train=x[some], y_train=y[some], x_val=x[test], y_val=y[test])
+                for name, points in lines.items():
+                    run = weft.train(
+                        file, task="classify-images", model=name, steps=how.steps, seed=seed, quiet=True, preset="tiny",
+                        out=Path(folder, f"{name}-{amount}"), baselines=False,
+                    )  # fmt: skip
+                    points.append((amount, run.report["metrics"]["accuracy"]))
+        leads = [right[1] - left[1] for left, right in zip(lines["vit"], lines["resnet"], strict=True)]
+        return Outcome(effect=leads[0] - leads[-1], lines=lines, facts={"lead with the most": leads[-1]})
+
+
+def _pictures(data: str) -> tuple[np.ndarray, np.ndarray]:
+    if data:
+        with np.load(data) as found:
+            return found["x"], found["y"]
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    return (found.images * (255 / 16)).round().astype("uint8"), found.target

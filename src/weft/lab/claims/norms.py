@@ -1,0 +1,64 @@
+"""Layer norm takes its mean and spread from one token; batch norm takes them from a batch, and in use from a record.
+
+So the answer for a sample with layer norm depends on the sample alone. With batch norm it depends on who stands beside
+it in training, and is another one in use.
+"""
+
+import copy
+import tempfile
+from pathlib import Path
+
+import torch
+from sklearn.datasets import load_digits
+
+import weft
+from weft.config import Config
+from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.modalities.image import Picture
+
+
+class Norms(Experiment):
+    """Layer norm gives the same output in training and in use, whatever the batch; batch norm does not."""
+
+    claim = Claim(
+        id="D10",
+        name="norms",
+        says="Layer norm gives the same output in training and in use, whatever the batch; batch norm does not.",
+        source="lecture 3",
+        compared="the answers of a ViT (layer norm) and of a ResNet (batch norm) in training mode and in use",
+        effect="largest change of a logit with batch norm over that with layer norm, as a power of ten",
+        above=2.0,
+        x="pictures in a batch",
+        y="largest change of a logit, power of ten",
+        seconds=20,
+        log=True,
+    )
+
+    class Settings(Config):
+        """Steps of training before the question, and sizes of batches."""
+
+        steps: int = 60
+        batches: tuple[int, ...] = (2, 8, 64)
+
+    def measure(self, how: Settings, seed: int) -> Outcome:
+        """Train both a little on digits; then answer in training mode and in use."""
+        pictures = torch.from_numpy(load_digits().images[:64] / 16).float()[:, None]
+        lines = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, model in (("layer norm", "vit"), ("batch norm", "resnet")):
+                run = weft.train(
+                    task="classify-images", model=model, preset="tiny", steps=how.steps, seed=seed, drop=0.0,
+                    dropout=0.0, out=Path(folder, model), quiet=True, baselines=False,
+                )  # fmt: skip
+                lines[name] = [(size, _change(run.model, pictures, size)) for size in how.batches]
+        layer, batch = (max(change for _, change in points) for points in lines.values())
+        return Outcome(effect=batch - layer, lines=lines)
+
+
+@torch.no_grad()
+def _change(model: torch.nn.Module, pictures: torch.Tensor, size: int) -> float:
+    """The largest difference of a logit between training mode, in batches of this size, and use."""
+    used = copy.deepcopy(model).eval()(Picture(pictures))
+    trained = copy.deepcopy(model).train()
+    found = torch.cat([trained(Picture(some)) for some in pictures.split(size)])
+    return float((found - used).abs().max().clamp_min(1e-9).log10())

@@ -1,0 +1,68 @@
+"""What a model has learned from much text need not be learned again from little.
+
+A small language model learns most of a text. Then it goes on with a little of another part, beside a new model that has
+that little alone; both are measured on text that neither saw.
+"""
+
+import tempfile
+from pathlib import Path
+from pydoc_data.topics import topics
+
+import weft
+from weft.config import Config
+from weft.lab.experiment import Claim, Experiment, Outcome
+
+
+class Pretraining(Experiment):
+    """Pre-training and then fine-tuning beats training from scratch on little data."""
+
+    claim = Claim(
+        id="D9",
+        name="pretraining",
+        says="Pre-training and then fine-tuning beats training from scratch on little data.",
+        source="lecture 2",
+        compared="a language model that was pre-trained and a new one, after the same steps on a little text",
+        effect="loss of the new model minus that of the pre-trained one, with the least text, nats per token",
+        above=0.0,
+        x="characters to learn from",
+        y="loss on other text, nats per token",
+        seconds=90,
+        log=True,
+    )
+
+    class Settings(Config):
+        """Steps, and amounts of text; `data` is a text of one's own, by default Python's help texts."""
+
+        data: str = ""
+        amounts: tuple[int, ...] = (4000, 16000)
+        first_steps: int = 400
+        steps: int = 100
+
+    def measure(self, how: Settings, seed: int) -> Outcome:
+        """Pre-train on the first four fifths; learn a little from the next tenth; measure on the last."""
+        text = (
+            Path(how.data).read_text(encoding="utf-8")
+            if how.data
+            else "\n".join(topics[name] for name in sorted(topics))
+        )
+        size = {"dim": 64, "depth": 2, "heads": 4, "context": 128, "batch": 16, "seed": seed, "baselines": False}
+        lines: dict[str, list[tuple[float, float]]] = {"from scratch": [], "pre-trained": []}
+        with tempfile.TemporaryDirectory() as folder:
+            much, held = Path(folder, "much.txt"), Path(folder, "held.txt")
+            much.write_text(text[: len(text) * 4 // 5], encoding="utf-8")
+            held.write_text(text[len(text) * 9 // 10 :], encoding="utf-8")
+            base = Path(folder, "base")
+            weft.train(
+                much, task="language-model", steps=how.first_steps, out=base, quiet=True, tokenizer="bytes", **size
+            )
+            for amount in how.amounts:
+                little = Path(folder, f"{amount}.txt")
+                little.write_text(text[len(text) * 4 // 5 :][:amount], encoding="utf-8")
+                for name, points in lines.items():
+                    begin = {"from_": base, "seed": seed} if name == "pre-trained" else {"tokenizer": "bytes", **size}
+                    run = weft.train(
+                        little, task="language-model", valid=held, steps=how.steps, quiet=True,
+                        out=Path(folder, f"{name}-{amount}"), **begin,
+                    )  # fmt: skip
+                    points.append((amount, run.report["metrics"]["loss"]))
+        return Outcome(effect=lines["from scratch"][0][1] - lines["pre-trained"][0][1], lines=lines)

@@ -1,0 +1,136 @@
+"""What people read of an experiment: lines for the terminal, a page that needs no network, a chapter of a report."""
+
+import html
+import math
+from collections.abc import Sequence
+from datetime import date
+
+from weft.inspect.curves import Bands, Series, lines
+from weft.inspect.figures import Format
+from weft.inspect.views import page, svg_figure
+from weft.json_text import write_json
+from weft.lab.running import Result
+from weft.lab.verdict import interval
+
+
+def figure(result: Result, format: Format = "svg") -> bytes:
+    """The lines of the outcomes: their mean over seeds, and from the lowest to the highest as a band."""
+    claim = result.experiment.claim
+    series, bands = _over_seeds(result)
+    return lines(series, x=claim.x, y=claim.y, log=claim.log, title=claim.says, bands=bands, format=format)
+
+
+def _over_seeds(result: Result) -> tuple[Series, Bands]:
+    names = result.outcomes[0].lines
+    series, bands = {}, {}
+    for name in names:
+        points = [dict(one.lines[name]) for one in result.outcomes]
+        series[name] = [(x, math.fsum(each[x] for each in points) / len(points)) for x in points[0]]
+        bands[name] = [(x, min(each[x] for each in points), max(each[x] for each in points)) for x in points[0]]
+    return series, bands
+
+
+def number(result: Result) -> str:
+    """The effect with its interval."""
+    found = result.verdict
+    if found.seeds == 1:
+        return f"{found.mean:.3g} (one seed: no interval)"
+    return f"{found.mean:.3g} [{found.low:.3g}, {found.high:.3g}] over {found.seeds} seeds"
+
+
+def told(result: Result) -> list[str]:
+    """A few lines for the terminal."""
+    claim = result.experiment.claim
+    facts = [f"{name} {mean:.3g}" for name, mean, *_ in _facts(result)]
+    return [
+        f"{claim.id} {claim.name}: {claim.says} ({claim.source})",
+        f"  compared   {claim.compared}",
+        f"  measured   {claim.effect}",
+        f"  found      {number(result)}",
+        *([f"  beside it  {'; '.join(facts)}"] if facts else []),
+        f"  verdict    {result.verdict.word}: {claim.rule}",
+        *([f"  note       {claim.note}"] if claim.note else []),
+        f"  again      {result.command}",
+    ]
+
+
+def _facts(result: Result) -> list[tuple[str, float, float, float]]:
+    """Name, mean and interval of the numbers beside the effect."""
+    return [(name, *interval([one.facts[name] for one in result.outcomes])) for name in result.outcomes[0].facts]
+
+
+def as_json(result: Result) -> dict[str, object]:
+    """The result for programs."""
+    claim, found = result.experiment.claim, result.verdict
+    return {
+        "claim": claim.id, "name": claim.name, "says": claim.says, "effect": found.mean,
+        "interval": [found.low, found.high] if found.seeds > 1 else None, "seeds": found.seeds, "verdict": found.word,
+        "rule": claim.rule, "facts": {name: mean for name, mean, *_ in _facts(result)},
+        "effects": [one.effect for one in result.outcomes], "seconds": round(result.seconds, 1),
+        "settings": result.settings.to_json(), "command": result.command,
+    }  # fmt: skip
+
+
+def web_page(result: Result) -> bytes:
+    """The figure, the numbers as a table, the settings, and the command that repeats it."""
+    claim = result.experiment.claim
+    series, bands = _over_seeds(result)
+    rows = [
+        (name, f"{x:g}", f"{y:.4g}", f"{low:.4g} to {high:.4g}")
+        for name, points in series.items()
+        for (x, y), (_, low, high) in zip(points, bands[name], strict=True)
+    ]
+    facts = [(name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}") for name, mean, low, high in _facts(result)]
+    body = "".join(f"<p>{html.escape(part)}</p>" for part in result.experiment.told.split("\n\n"))
+    body += svg_figure(figure(result))
+    body += f"<p><strong>{html.escape(result.verdict.word)}</strong>: {html.escape(number(result))}</p>"
+    body += f"<p>Measured: {html.escape(claim.effect)}. Rule: {html.escape(claim.rule)}. {html.escape(claim.note)}</p>"
+    body += f"<pre>{html.escape(result.command)}</pre>"
+    if facts:
+        body += _table(("number", "mean over seeds", "95 % interval"), facts)
+    body += _table(("line", claim.x, "mean over seeds", "lowest to highest"), rows)
+    body += (
+        f"<details><summary>Settings</summary><pre>{html.escape(write_json(result.settings.to_json()))}</pre></details>"
+    )
+    return page(f"{claim.id} {claim.name}: {claim.says}", body)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    top = "".join(f"<th scope=col>{html.escape(cell)}</th>" for cell in head)
+    lines_ = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{lines_}</tbody></table>"
+
+
+def report(results: Sequence[Result], machine: str, pictures: str) -> str:
+    """All results as one Markdown page; `pictures` is where the figures are, seen from it."""
+    minutes = sum(result.seconds for result in results) / 60
+    parts = [
+        "# The lectures' claims, tried",
+        f"Written by `weft lab all` on {date.today():%Y-%m-%d}, {machine}; {minutes:.0f} minutes. A claim holds, "
+        "does not hold, or is not decided, by a rule that was written down before. Intervals are of 95 %, over seeds.",
+        "| claim | verdict | found |\n|---|---|---|\n"
+        + "\n".join(
+            f"| [{one.experiment.claim.id} {one.experiment.claim.name}](#{_anchor(one)}): {one.experiment.claim.says} "
+            f"| {one.verdict.word} | {number(one)} |"
+            for one in results
+        ),
+    ]
+    for one in results:
+        claim = one.experiment.claim
+        facts = [f"{name} {mean:.3g}" for name, mean, *_ in _facts(one)]
+        parts += [
+            f"## {claim.id} {claim.name}",
+            f"**{claim.says}** ({claim.source})",
+            one.experiment.told,
+            f"![{claim.says}]({pictures}/{claim.name}.png)",
+            f"{claim.effect[0].upper()}{claim.effect[1:]}: **{number(one)}**; {claim.rule}. "
+            f"**{one.verdict.word.capitalize()}.** "
+            + (f"Beside it: {'; '.join(facts)}. " if facts else "")
+            + claim.note,
+            f"```\n{one.command}\n```",
+        ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _anchor(result: Result) -> str:
+    return f"{result.experiment.claim.id}-{result.experiment.claim.name}".lower()
