@@ -15,8 +15,8 @@ from weft.lab.verdict import interval, judged
 
 CLAIM_FILES = Path(__file__).parents[2] / "src/weft/lab/claims"
 PUBLIC = {
-    "weft", "weft.config", "weft.core", "weft.errors", "weft.lab.exercise", "weft.lab.experiment",
-    "weft.modalities.image", "weft.modalities.text", "weft.models", "weft.position", "weft.runs.soup", "weft.tokens",
+    "weft.config", "weft.core", "weft.errors", "weft.lab.exercise", "weft.lab.experiment", "weft.modalities.image",
+    "weft.modalities.text", "weft.models", "weft.position", "weft.runs", "weft.runs.soup", "weft.tokens",
 }  # fmt: skip
 LIGHT = {
     "scale": {"steps": "3", "dim": "16"},

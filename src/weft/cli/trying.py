@@ -43,7 +43,7 @@ def lab(
     set_: Set = None,
     json: Json = False,
 ) -> None:
-    """Try what the lectures claim, on your machine: a figure, a number with its interval, and a verdict."""
+    """Try what the lectures claim: a figure, a number and a verdict."""
     if claim is None:
         output.prepare()
         _listed(json)

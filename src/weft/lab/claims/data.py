@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-import weft
 from weft.config import Config
 from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.runs import train
 
 
 class Data(Experiment):
@@ -49,7 +49,7 @@ class Data(Experiment):
                 some, file = rest[:amount], Path(folder, f"{amount}.npz")
                 np.savez(file, x_train=x[some], y_train=y[some], x_val=x[test], y_val=y[test])
                 for name, points in lines.items():
-                    run = weft.train(
+                    run = train(
                         file, task="classify-images", model=name, steps=how.steps, seed=seed, quiet=True, preset="tiny",
                         out=Path(folder, f"{name}-{amount}"), baselines=False,
                     )  # fmt: skip

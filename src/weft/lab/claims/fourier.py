@@ -7,9 +7,9 @@ are asked for pixels that were held out.
 import tempfile
 from pathlib import Path
 
-import weft
 from weft.config import Config
 from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.runs import train
 
 
 class Fourier(Experiment):
@@ -41,7 +41,7 @@ class Fourier(Experiment):
             for name, points in lines.items():
                 for steps in how.steps:
                     out = Path(folder, f"{name}-{steps}")
-                    run = weft.train(
+                    run = train(
                         how.data or (), task="fit-field", code=name, steps=steps, seed=seed, out=out, quiet=True,
                         baselines=False,
                     )  # fmt: skip

@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 from pydoc_data.topics import topics
 
-import weft
 from weft.config import Config
 from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.runs import train
 
 
 class Memorise(Experiment):
@@ -63,7 +63,7 @@ class Memorise(Experiment):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "planted.txt")
             file.write_text("\n".join(lines), encoding="utf-8")
-            run = weft.train(
+            run = train(
                 file, task="language-model", model="gpt", steps=how.steps, out=Path(folder, "run"), quiet=True,
                 seed=seed, dim=how.dim, depth=2, heads=4, context=128, batch=16, baselines=False,
             )  # fmt: skip

@@ -11,10 +11,10 @@ from pathlib import Path
 import torch
 from sklearn.datasets import load_digits
 
-import weft
 from weft.config import Config
 from weft.lab.experiment import Claim, Experiment, Outcome
 from weft.modalities.image import Picture
+from weft.runs import train
 
 
 class Norms(Experiment):
@@ -46,7 +46,7 @@ class Norms(Experiment):
         lines = {}
         with tempfile.TemporaryDirectory() as folder:
             for name, model in (("layer norm", "vit"), ("batch norm", "resnet")):
-                run = weft.train(
+                run = train(
                     task="classify-images", model=model, preset="tiny", steps=how.steps, seed=seed, drop=0.0,
                     dropout=0.0, out=Path(folder, model), quiet=True, baselines=False,
                 )  # fmt: skip

@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 from pydoc_data.topics import topics
 
-import weft
 from weft.config import Config
 from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.runs import train
 
 
 class Pretraining(Experiment):
@@ -52,15 +52,13 @@ class Pretraining(Experiment):
             much.write_text(text[: len(text) * 4 // 5], encoding="utf-8")
             held.write_text(text[len(text) * 9 // 10 :], encoding="utf-8")
             base = Path(folder, "base")
-            weft.train(
-                much, task="language-model", steps=how.first_steps, out=base, quiet=True, tokenizer="bytes", **size
-            )
+            train(much, task="language-model", steps=how.first_steps, out=base, quiet=True, tokenizer="bytes", **size)
             for amount in how.amounts:
                 little = Path(folder, f"{amount}.txt")
                 little.write_text(text[len(text) * 4 // 5 :][:amount], encoding="utf-8")
                 for name, points in lines.items():
                     begin = {"from_": base, "seed": seed} if name == "pre-trained" else {"tokenizer": "bytes", **size}
-                    run = weft.train(
+                    run = train(
                         little, task="language-model", valid=held, steps=how.steps, quiet=True,
                         out=Path(folder, f"{name}-{amount}"), **begin,
                     )  # fmt: skip

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_digits
 
-import weft
 from weft.config import Config
 from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.runs import train
 from weft.runs.soup import soup
 
 
@@ -58,7 +58,7 @@ class Soup(Experiment):
                 )
             np.savez(Path(folder, "chosen.npz"), x=x[chosen], y=y[chosen])
             np.savez(Path(folder, "test.npz"), x=x[test], y=y[test])
-            weft.train(
+            train(
                 Path(folder, "first.npz"),
                 model="vit",
                 preset="tiny",
@@ -68,7 +68,7 @@ class Soup(Experiment):
                 **common,
             )
             runs = [
-                weft.train(
+                train(
                     Path(folder, "more.npz"), from_=base, steps=how.steps, lr=rate, seed=draw,
                     out=Path(folder, f"{rate}-{draw}"), **common,
                 )
