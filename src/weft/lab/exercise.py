@@ -51,7 +51,8 @@ def taught(model: Stream, draw: Draw, *, steps: int, lr: float, batch: int = 64)
     """Teaches a model by AdamW on fresh lines; gives (step, loss) after each step."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
     for step in range(1, steps + 1):
-        loss = loss_of(model.train(), *draw(batch))
+        model.train()
+        loss = loss_of(model, *draw(batch))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

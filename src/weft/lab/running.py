@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from weft.config import Config
 from weft.errors import WeftError
@@ -103,7 +104,7 @@ def _write(kept: Path | None, settings: Config, known: dict[int, Outcome]) -> No
         write_file(kept, write_json(told).encode())
 
 
-def _outcome(found: dict) -> Outcome:  # type: ignore[type-arg]
+def _outcome(found: dict[str, Any]) -> Outcome:
     lines = {name: [(x, y) for x, y in points] for name, points in found["lines"].items()}
     return Outcome(effect=found["effect"], lines=lines, facts=found["facts"])
 

@@ -4,6 +4,8 @@ The first symbol of a line is asked for at its end. Recurrence needs the symbol 
 needs one look, whatever the length.
 """
 
+from functools import partial
+
 import torch
 
 from weft.config import Config
@@ -49,14 +51,14 @@ class Distance(Experiment):
             for name, mix in mixers.items():
                 torch.manual_seed(seed)
                 model = stream(how.symbols, length, dim=how.dim, depth=how.depth, mix=mix, reading="line")
-                for _ in taught(model, lambda n, m=length: _line(how, n, m), steps=how.steps, lr=how.lr, batch=32):
+                for _ in taught(model, partial(_line, how, length), steps=how.steps, lr=how.lr, batch=32):
                     pass
-                lines[name].append((length, accuracy(model, *_line(how, 512, length))))
+                lines[name].append((length, accuracy(model, *_line(how, length, 512))))
         last = {name: points[-1][1] for name, points in lines.items()}
         return Outcome(effect=last["transformer"] - max(last["RNN"], last["LSTM"]), lines=lines)
 
 
-def _line(how: Distance.Settings, lines: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _line(how: Distance.Settings, length: int, lines: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Lines, whose last token has the first as its target."""
     ids = torch.randint(how.symbols, (lines, length))
     targets = torch.full_like(ids, NOTHING)

@@ -7,6 +7,7 @@ that little alone; both are measured on text that neither saw.
 import tempfile
 from pathlib import Path
 from pydoc_data.topics import topics
+from typing import Any
 
 from weft.config import Config
 from weft.lab.experiment import Claim, Experiment, Outcome
@@ -45,22 +46,28 @@ class Pretraining(Experiment):
             if how.data
             else "\n".join(topics[name] for name in sorted(topics))
         )
-        size = {"dim": 64, "depth": 2, "heads": 4, "context": 128, "batch": 16, "seed": seed, "baselines": False}
+        size: dict[str, Any] = {
+            "dim": 64,
+            "depth": 2,
+            "heads": 4,
+            "context": 128,
+            "batch": 16,
+            "seed": seed,
+            "baselines": False,
+        }
         lines: dict[str, list[tuple[float, float]]] = {"from scratch": [], "pre-trained": []}
         with tempfile.TemporaryDirectory() as folder:
             much, held = Path(folder, "much.txt"), Path(folder, "held.txt")
             much.write_text(text[: len(text) * 4 // 5], encoding="utf-8")
             held.write_text(text[len(text) * 9 // 10 :], encoding="utf-8")
             base = Path(folder, "base")
-            train(much, task="language-model", steps=how.first_steps, out=base, quiet=True, tokenizer="bytes", **size)
+            train(much, steps=how.first_steps, out=base, **size, **quiet)
             for amount in how.amounts:
                 little = Path(folder, f"{amount}.txt")
                 little.write_text(text[len(text) * 4 // 5 :][:amount], encoding="utf-8")
                 for name, points in lines.items():
-                    begin = {"from_": base, "seed": seed} if name == "pre-trained" else {"tokenizer": "bytes", **size}
-                    run = train(
-                        little, task="language-model", valid=held, steps=how.steps, quiet=True,
-                        out=Path(folder, f"{name}-{amount}"), **begin,
-                    )  # fmt: skip
+                    begin = {"from_": base} if name == "pre-trained" else size
+                    out = Path(folder, f"{name}-{amount}")
+                    run = train(little, valid=held, steps=how.steps, out=out, **begin, **quiet)
                     points.append((amount, run.report["metrics"]["loss"]))
         return Outcome(effect=lines["from scratch"][0][1] - lines["pre-trained"][0][1], lines=lines)

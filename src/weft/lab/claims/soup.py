@@ -6,6 +6,7 @@ cost of one. Which of them enter is chosen on some digits, and all are measured 
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -49,7 +50,7 @@ class Soup(Experiment):
         x, y = (digits.images * (255 / 16)).round().astype("uint8"), digits.target
         mixed = np.random.default_rng(seed).permutation(len(y))
         first, more, chosen, test = np.split(mixed, np.cumsum([how.first, how.more, how.chosen_on]))
-        common = {"task": "classify-images", "quiet": True, "baselines": False}
+        common: dict[str, Any] = {"task": "classify-images", "quiet": True, "baselines": False}
         with tempfile.TemporaryDirectory() as folder:
             base = Path(folder, "base")
             for name, some in (("first", first), ("more", more)):
