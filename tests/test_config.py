@@ -35,7 +35,8 @@ VECTORS = {
     "picture": PATCHES.replace(head=Summary.Config(unit=True)),
     "text": PATCHES.replace(head=Summary.Config(unit=True)),
 }
-NEEDS = {"Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}, "Contrastive": {"target": READING},
+NEEDS = {"Added": {"vector": (), "of": "other"}, "Pinned": {"weights": "uniform", "of": None},
+         "Trunk": {"block": Block.Config()}, "Autoencoder": {"encoder": PATCHES}, "Contrastive": {"target": READING},
          **dict.fromkeys(("Even", "Ramp", "TurnRamp", "PairRamp"), {"factor": 4.0}),
          "Summary": {"last": False}, "DualEncoder": VECTORS,
          "SymbolCodec": {"names": ("(S", ")S")}, "GapCodec": {"opens": ("", "S")},

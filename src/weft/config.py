@@ -26,7 +26,7 @@ RENAMED = {"Grams": "HashedNgrams", "Joint": "PerClassToken", "Shift": "TokenShi
 _parts: dict[str, type["Config"]] = {}
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
 class Config:
     """Base of all configs. A subclass is made a frozen, keyword-only dataclass and checks its values' types."""
 

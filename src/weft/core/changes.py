@@ -262,7 +262,7 @@ def changed(model: nn.Module, *changes: Change, given: Mapping[str, Recorder] | 
     if outer is not None and outer.model is model:
         changes, given = (*outer.changes, *changes), {**outer.given, **(given or {})}
     found = Changed(model, changes, given or {})
-    token = _active.set(found if found.changes else None)
+    token = _active.set(found if found.changes or found.given else None)
     _watchers += 1
     try:
         yield found

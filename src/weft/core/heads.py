@@ -116,6 +116,11 @@ class PerToken(Head):
 
     def values(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead V"]:
         """The values for bare content: lets callers compute them only where they are needed."""
+        out = self.uncapped(x)
+        return out if self.cap is None else self.cap * torch.tanh(out / self.cap)
+
+    def uncapped(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead V"]:
+        """The same before they are bounded."""
         if self.dense is not None:
             x = self.dense(x)
         if self.scale != 1:
@@ -123,8 +128,7 @@ class PerToken(Head):
         # a tied table keeps fp32 while the trunk computes in bf16
         cast = isinstance(self.out, nn.Linear) and x.dtype != self.out.weight.dtype
         out = linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
-        out = _in_float32(out)
-        return out if self.cap is None else self.cap * torch.tanh(out / self.cap)
+        return _in_float32(out)
 
     def _bias(self, x: Tensor) -> Tensor | None:
         return None if self.out.bias is None else self.out.bias.to(x.dtype)

@@ -9,6 +9,9 @@ refuses to know tasks and files.
     figures, fonts, films     colours, sheets and bytes of pictures; fonts for any script; animated GIFs
     sheets, curves            sheets of pictures; loss curves and charts
     change_words              changes of a model in the words of the command line
+    study                     one input as the stream that answers sees it, and its answer, for the next four
+    lens, attribution         the answer after every layer and branch; which parts and tokens it comes from
+    effects, kinds            the answer with each of many changes; what each head reads
     alignment, matrix         how much each target word read of each source word: the data; the picture
     reading                   attention within one input, by the names of its tokens
     steps, steps_table        attention step by step, in float64: the numbers; their table

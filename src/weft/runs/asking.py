@@ -21,6 +21,7 @@ from weft.files.tables import is_table
 from weft.files.ways import WAYS, read_options
 from weft.files.writing import refuse_output, write_made
 from weft.generate.stopping import Stop, Stopped, never, stopped_by
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.tasks.asks import NOT_OF_AN_INPUT, Answer, Given, Use, Ways
 from weft.tasks.request import Embedded, Listen, Prediction
@@ -231,6 +232,13 @@ def look(run: "Run", inputs: Sequence[Given], how: Config) -> View:
     _refuse_bad(inputs)
     with run.used():
         return run.task.look(run.loaded, inputs, how)
+
+
+def study(run: "Run", inputs: Sequence[Given], how: Config) -> Study:
+    """An input as the stream that answers sees it, and its answer."""
+    _refuse_bad(inputs)
+    with run.used():
+        return run.task.study(run.loaded, inputs, how)
 
 
 def picked(inputs: Iterable[Given], row: int | None) -> list[Given]:

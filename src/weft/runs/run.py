@@ -15,6 +15,7 @@ from weft.core.recording import Recorder
 from weft.domains.registry import task_of
 from weft.errors import ConfigError, NotNumbers, StorageError, Unfit, WeftError, listed, placed
 from weft.files.ways import read_options, reading
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.models.outline import own_tensors, unfilled
 from weft.models.stream import Model
@@ -28,6 +29,7 @@ from weft.runs.asking import (
     given,
     look,
     picked,
+    study,
     ways_of,
     with_row,
     written,
@@ -112,11 +114,26 @@ class Run:
     def changed(self, *changes: Change, given: Mapping[str, Recorder] | None = None) -> Iterator[Changed]:
         """While this block runs, the model is changed: `with run.changed(Without(3, head=2)): run.predict("…")`.
 
-        Changes are checked against the model first. `given` holds recordings of other inputs by the names that
-        `Replaced`, `Pinned` and `Added` use. What is given back says which changes no pass came to (`unmet`).
+        Changes are checked against the model first. What `Replaced`, `Pinned` and `Added` name by `of` and `minus` is
+        an input as `look` takes it, or one of the recordings `given`. What is given back says which changes no pass
+        came to (`unmet`).
         """
-        with changed(self.model, *changes, given=given) as found:
+        asked = {name for one in changes for key in ("of", "minus") if (name := getattr(one, key, None)) is not None}
+        known = dict(given or {})
+        known |= {name: self.study(name).recorded() for name in sorted(asked - set(known))}
+        with changed(self.model, *changes, given=known) as found:
             yield found
+
+    def study(self, input: Any, *, row: int | None = None, **settings: Any) -> Study:
+        """An input as the stream that answers sees it, with the answer: for `lens`, `attribution`, `effects`, `kinds`.
+
+        The input and the settings are those of `look`.
+        """
+        ways, how = ways_of(self, "look", settings)
+        several = isinstance(input, list | tuple) and any(one.several for one in self.task.asks)
+        with self.used(**ways.reading):
+            found = picked(given(self, input if several else [input], ways=ways), row)
+            return study(self, found, how)
 
     @contextmanager
     def used(self, **ways: Any) -> Iterator[None]:

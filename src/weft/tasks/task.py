@@ -19,6 +19,7 @@ from weft.errors import DataError, WeftError
 from weft.files.dataset import as_learned, is_column
 from weft.generate.compute import Compute
 from weft.generate.prompts import Prompt
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
@@ -270,6 +271,10 @@ class Task(Exchange, Generic[D, E, S]):
     def look(self, run: Loaded, inputs: Sequence[Given], how: Any) -> View:
         """What the model does inside with an input, or several where the task asks for several; `how` is a `Look`."""
         raise WeftError(f"there is nothing to look at yet for the task {self.name}", where="weft look")
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: Any) -> Study:
+        """An input as the stream that answers sees it, and its answer, which can be followed; `how` is a `Look`."""
+        raise WeftError(f"a run of the task {self.name} gives no answer that could be followed", where="study")
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Any) -> Embedded:
         """Vectors with the names of what they are of; `how` is an `Embed`."""

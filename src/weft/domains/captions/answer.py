@@ -22,6 +22,7 @@ from weft.domains.captions.measures.answering import answer_measures
 from weft.domains.captions.recipe import answerers as recipes
 from weft.domains.captions.settings import AnswerTraining
 from weft.domains.captions.views.answering import AnsweredPicture, LookAtAnswer, answer_view
+from weft.domains.captions.views.studies import study_words
 from weft.domains.pictures import given as pictures
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData
@@ -30,6 +31,8 @@ from weft.domains.pictures.reading.lookup import picture_beside
 from weft.domains.pictures.recipe import batch_in_words, continued_backbone, decided, new_backbone
 from weft.domains.pictures.views.learned_view import LearnedView, learned_names
 from weft.domains.texts.codec.text import TextCodec
+from weft.inspect.alignment import text_labels
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.interop import Imported
 from weft.modalities.image import PictureEmbed
@@ -89,6 +92,24 @@ def look_at_answer(run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> V
     )
     assert isinstance(run.model, Seq2Seq | Stream)
     return answer_view(run.model, codec.tokenizer, what, how)
+
+
+def study_answer(run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> Study:
+    """The study of an answer: a choice, or its first token."""
+    who, given = answerer(run), one_question(run, inputs, how.question)
+    raw, asked = who.raw(given.read, given.text), text_labels(who.question.tokenizer, who.ids(given.text).tolist())
+    if isinstance(who, AnswerChooser):
+        return who.study(raw, asked)
+    codec = answer_codec(who)
+    if how.answer is None:
+        ids = who.answer(given.frames, [PictureQuestion(0, given.text)], [Answering(beam=how.beam)])[0][0][0][1].ids
+    else:
+        ids = tuple(codec.ids([how.answer.strip()])[0].tolist())
+    assert isinstance(run.model, Seq2Seq)
+    if continues(run.model):
+        opening = tuple(who.ids(given.text).tolist())
+        return study_words(run.model, given.read, codec, [*opening, *ids], place=len(opening))
+    return study_words(run.model, raw, codec, [*who.opening, *ids], place=len(who.opening), asked=asked)
 
 
 def _seeing(model: Model) -> Stream:
@@ -244,6 +265,9 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> View:
         return look_at_answer(run, inputs, how)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtAnswer) -> Study:
+        return study_answer(run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
         return adopted_answers(model)

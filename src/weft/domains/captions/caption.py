@@ -23,6 +23,7 @@ from weft.domains.captions.recipe import captioners as recipes
 from weft.domains.captions.sample.named import named_scene, scene_of
 from weft.domains.captions.settings import CaptionTraining
 from weft.domains.captions.views.captioning import LookAtCaption, WrittenCaption, caption_steps, caption_words
+from weft.domains.captions.views.studies import study_words
 from weft.domains.captions.views.words_view import look_at_words
 from weft.domains.captions.writing import Captioning, PictureWriter, answers
 from weft.domains.pictures import given as pictures
@@ -38,6 +39,7 @@ from weft.domains.pictures.views.vision import LookAtPicture
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import ConfigError
 from weft.files.pictures.regions import Region
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.interop import Imported
 from weft.modalities.image import PictureEmbed
@@ -92,6 +94,18 @@ def look_at_caption(run: Loaded, inputs: Sequence[Given], how: LookAtCaption) ->
     if how.token is not None:
         return caption_steps(writer.model, writer.caption.tokenizer, what, how)
     return look_at_words(caption_words(writer.model, writer.caption.tokenizer, what, how.by), how)
+
+
+def study_caption(run: Loaded, inputs: Sequence[Given], how: LookAtCaption) -> Study:
+    """The study of a caption, at its first token."""
+    writer = PictureWriter(run)
+    _, _, read = one_picture(run, _as_pixels(inputs), Ground())
+    if how.caption is None:
+        ids = writer.written(read, Captioning(beam=how.beam))[0][0][1].ids
+    else:
+        ids = tuple(writer.caption.tokenizer.encode(how.caption).tolist())
+    opening = writer.marks.written_from
+    return study_words(writer.model, read, writer.caption, [*opening, *ids], place=len(opening))
 
 
 def _as_pixels(inputs: Sequence[Given]) -> list[Given]:
@@ -234,6 +248,9 @@ class Caption(Task[PictureData, SeenCaptions, CaptionTraining]):
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtCaption) -> View:
         return look_at_caption(run, inputs, how)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtCaption) -> Study:
+        return study_caption(run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
         return adopted_captions(model)

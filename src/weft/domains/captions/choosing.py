@@ -14,7 +14,8 @@ from weft.errors import ConfigError, WeftError, closest
 from weft.files.pictures.regions import Question
 from weft.generate.beam import Hypothesis
 from weft.generate.compute import prepared
-from weft.modalities.picture_text import PictureTextEmbed
+from weft.inspect.study import Study, stream_study
+from weft.modalities.picture_text import PictureText, PictureTextEmbed
 from weft.models.seq2seq import Seq2Seq
 from weft.models.stream import Stream
 from weft.tasks.labels.several import SeveralCodec
@@ -65,6 +66,16 @@ class AnswerChooser(Answerer):
             fix = "its labels stand in config.json: codecs.answer" if close is None else f"did you mean {close!r}?"
             raise WeftError(f"{label!r} is not among the {len(self.labels.names)} answers of this model", fix=fix)
         return self.labels.names.index(label)
+
+    def study(self, raw: PictureText, asked: Sequence[str]) -> Study:
+        """The study of a question about a picture, of which `asked` are the tokens."""
+        with torch.no_grad():
+            count = self.model.embed(raw).shape[1]
+        embed, labels = self.model.config.embed, self.labels.names
+        assert isinstance(embed, PictureTextEmbed.Config)
+        seen = [f"patch {n + 1}" for n in range(count - len(asked))]
+        names = [*asked, *seen] if embed.first == "text" else [*seen, *asked]
+        return stream_study(self.model, raw, names=names, label=lambda i: labels[i], kind="yes")
 
     def _allowed(self, how: Answering) -> list[int]:
         """The numbers of the labels that may be given."""

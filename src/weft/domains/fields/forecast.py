@@ -21,6 +21,7 @@ from weft.domains.fields.settings import ForecastTraining
 from weft.domains.fields.views.attention import LookAtPlace
 from weft.errors import DataError
 from weft.files.grid_formats import NETCDF
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.modalities.field import FieldEmbed
 from weft.models.stream import Model, Stream
@@ -129,6 +130,10 @@ class ForecastFields(Task[FieldData, SeenFields, ForecastTraining]):
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPlace) -> View:
         with forecasting.fields_of(run, only_one(inputs, "fields")) as stretch:
             return forecasting.place_view(run, stretch, how)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtPlace) -> Study:
+        with forecasting.fields_of(run, only_one(inputs, "fields")) as stretch:
+            return forecasting.study_place(run, stretch, how)
 
     def _own(self, run: Loaded) -> FieldData:
         """The run's own data."""

@@ -1,5 +1,6 @@
 """What is done with a model of fields: forecasts, gaps filled, states between; and what a place read."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -7,12 +8,14 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from torch import Tensor
 
 from weft.config import Config
 from weft.domains.fields.codec.anomalies import FieldCodec
 from weft.domains.fields.encoded.windows import WindowReader
 from weft.domains.fields.output import Made, as_prediction, labels_of, made_content
 from weft.domains.fields.predictor import FieldPredictor
+from weft.domains.fields.reading.cells import find_place
 from weft.domains.fields.reading.following import following
 from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, FieldSpan
 from weft.domains.fields.reading.measured import measured_fields
@@ -20,10 +23,13 @@ from weft.domains.fields.recipe import embed_of
 from weft.domains.fields.views.attention import LookAtPlace, look_at_place, rows_of
 from weft.domains.fields.views.place_view import PlaceView
 from weft.errors import ConfigError, WeftError
+from weft.inspect.study import Study
 from weft.inspect.views import LookedAnswer
+from weft.modalities.field import FieldEmbed
 from weft.models.stream import Stream
 from weft.tasks.asks import Answer, Content, Given, Opened, in_a_file, unlike
 from weft.tasks.request import Loaded
+from weft.tokens import Tokens
 from weft.training.progress import Progress, counter
 
 MOST_SAID = 6  # layers whose forecast a look tells
@@ -141,16 +147,61 @@ def predicted(run: Loaded, stretch: FieldSpan, how: Forecasting, progress: Progr
     return Made(rolled.mean, rolled.spread, days, "forecast", rolled.members if how.members else None, note)
 
 
-def place_view(run: Loaded, stretch: FieldSpan, how: LookAtPlace) -> PlaceView:
-    """What a place read to forecast the fields that follow the last one, or the one that is named."""
+def study_place(run: Loaded, stretch: FieldSpan, how: LookAtPlace) -> Study:
+    """The study of a forecast at a place: the values are all cells of the field of one variable, as anomalies."""
     predictor, fields = predictor_of(run), stretch.fields
+    end, lead = _end_and_lead(predictor, stretch, how)
+    codec, config, model = predictor.codec, predictor.codec.config, predictor.model
+    values, season, hour = WindowReader(FieldSpan(fields, 0, end + 1), codec).read(end)
+    steps = np.arange(1 - config.history, config.ahead + 1)
+    raw = codec.window(values[None], np.isfinite(values)[None], season[None], hour[None], steps[None])
+    raw, step, grid, head = raw.to(predictor.device), config.history + lead - 1, grid_of(codec), model.head
+    layer, embed = rows_of(layers_of(codec), how.variable)[0], model.embed
+    place = find_place(how.at or f"{grid.y[len(grid.y) // 2]},{grid.x[len(grid.x) // 2]}", grid)
+    assert isinstance(embed, FieldEmbed) and head is not None
+
+    def read(tokens: Tokens, _: int | None) -> Tensor:
+        return embed.distribution(raw, head(tokens)).mean[:, layer, step].flatten(1)
+
+    cells = [f"{grid.y[n // grid.shape[1]]:g},{grid.x[n % grid.shape[1]]:g}" for n in range(math.prod(grid.shape))]
+    variables, times, rows, columns = embed.config.grid(grid.shape)
+    names = [
+        f"{layers_of(codec)[v].name} {t + 1} at {r + 1},{c + 1}"
+        for v in range(variables)
+        for t in range(times)
+        for r in range(rows)
+        for c in range(columns)
+    ]
+    return Study(
+        model=model.eval(),
+        stream="",
+        embed=lambda: embed(raw),
+        memory=lambda: None,
+        read=read,
+        label=lambda i: f"{layers_of(codec)[layer].name} at {cells[i]}",
+        tokens={"": tuple(names)},
+        answer=place.row * grid.shape[1] + place.column,
+        kind="number",
+    )
+
+
+def _end_and_lead(predictor: FieldPredictor, stretch: FieldSpan, how: LookAtPlace) -> tuple[int, int]:
+    """The number of the last known field, from 0, and how many steps ahead the forecast is."""
+    fields, config = stretch.fields, predictor.codec.config
     end = len(fields) - 1 if how.time is None else how.time - 1
     if not 0 <= end < len(fields):
         raise ConfigError(f"expected from 1 to {len(fields)}, found {how.time}", where="time")
-    codec, config = predictor.codec, predictor.codec.config
     lead = config.ahead if how.ahead is None else how.ahead
     if not 1 <= lead <= config.ahead:
         raise ConfigError(f"expected from 1 to {config.ahead} steps, found {how.ahead}", where="ahead")
+    return end, lead
+
+
+def place_view(run: Loaded, stretch: FieldSpan, how: LookAtPlace) -> PlaceView:
+    """What a place read to forecast the fields that follow the last one, or the one that is named."""
+    predictor, fields = predictor_of(run), stretch.fields
+    end, lead = _end_and_lead(predictor, stretch, how)
+    codec, config = predictor.codec, predictor.codec.config
     values, season, hour = WindowReader(FieldSpan(fields, 0, end + 1), codec).read(end)
     steps = np.arange(1 - config.history, config.ahead + 1)
     raw = codec.window(values[None], np.isfinite(values)[None], season[None], hour[None], steps[None])

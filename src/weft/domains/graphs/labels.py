@@ -30,9 +30,10 @@ from weft.domains.graphs.reading.molecules import is_molecules
 from weft.domains.graphs.reading.properties import LabelColumn
 from weft.domains.graphs.settings import ElementTraining, GraphTraining, SetTraining
 from weft.domains.graphs.views.positions import look_at_positions
-from weft.domains.graphs.views.reading import POSITIONS, LookAtGraph, look_at_graph
+from weft.domains.graphs.views.reading import POSITIONS, LookAtGraph, look_at_graph, study_graph
 from weft.files.known_roles import LABEL
 from weft.files.tables import open_table
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.modalities.graph_embed import GraphEmbed
 from weft.models.stream import Model, Stream
@@ -151,6 +152,14 @@ class ElementLabels(LabelTask[GraphData, EncodedGraphs, T]):
         recipes.check_size(run.model.config, graph, one.name)
         places = recipes.places_of(run.model.config)
         return look_at_graph(run.stream, codec, run.codec("label", LabelCodec), graph, places, how)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtGraph) -> Study:
+        one = only_one(inputs, f"a {self.whole}")
+        codec = elements.graph_codec(run.codecs)
+        graph = elements.aligned(self.graphs(run, one), codec)[0]
+        recipes.check_size(run.model.config, graph, one.name)
+        label, places = run.codec("label", LabelCodec), recipes.places_of(run.model.config)
+        return study_graph(run.stream, codec, label, graph, places, how)
 
     def graphs(self, run: Loaded, one: Given) -> GraphSet:
         """The graphs or sets of an input: opened already, or bytes of a file."""

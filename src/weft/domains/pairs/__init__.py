@@ -13,6 +13,7 @@ recipe    encoder–decoders that suit a budget
 measures  BLEU and chrF with intervals, exact matches
 baselines plain methods: the source copied, a table of words
 views     which words were read for which
+studies   what is written, as a study of its tokens
 sample    the phrasebook
 exchange  encoder–decoders from elsewhere and for elsewhere
 

@@ -19,6 +19,7 @@ from weft.domains.pairs.reading.pairs import read_pairs
 from weft.domains.pairs.reading.texts import Held
 from weft.domains.pairs.recipe import RECIPE, PairDraft, batch_in_words, encoder_decoder, pair_codecs, pair_facts
 from weft.domains.pairs.settings import PairTraining
+from weft.domains.pairs.studies import study_translation
 from weft.domains.pairs.views import LookAtTranslation, TranslationView
 from weft.domains.pairs.writing import TextWriter, answer_all, answered
 from weft.domains.texts.codec.text import TextCodec
@@ -27,6 +28,7 @@ from weft.files.documents import ENDINGS
 from weft.files.known_roles import SOURCE
 from weft.generate.decode import Decoding
 from weft.inspect.positions import LinePositionsView, line_codes
+from weft.inspect.study import Study
 from weft.inspect.views import LookedAnswer, NoAttention, View
 from weft.interop import Imported
 from weft.modalities.text import TextEmbed
@@ -163,6 +165,9 @@ class Translate(Task[PairData, PairIds, PairTraining]):
         if how.what == "positions":
             return LinePositionsView(line_codes(cast(Seq2Seq, run.model).source))
         return look_at_writing(run, only_text(inputs), how, called="translation")
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtTranslation) -> Study:
+        return study_translation(TextWriter(in_languages(run, how)), only_text(inputs), how)
 
     def adopted(self, model: Imported) -> Adopted:
         return Adopted(pair_codecs_of(model), TargetToken.Config(), text_settings(model), text_files(model))

@@ -20,6 +20,7 @@ from weft.domains.pictures.reading.album import Album
 from weft.domains.pictures.recipe import labelled_cost
 from weft.domains.pictures.settings import Ground, PictureLabelTraining
 from weft.domains.pictures.views.vision import LookAtPicture
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.interop import Imported
 from weft.modalities.image import PictureEmbed
@@ -165,6 +166,9 @@ class ClassifyImages(LabelTask[PictureData, SeenPictures, PictureLabelTraining])
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, inputs, how, labelling.codec_of(run.codecs))
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> Study:
+        return pictures.study_picture(run, inputs, how, labelling.codec_of(run.codecs))
 
     def adopted(self, model: Imported) -> Adopted:
         label = label_codec(model)

@@ -23,10 +23,19 @@ from weft.domains.texts.exchange import (
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import LabelTraining
-from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, looked, text_of, text_values
+from weft.domains.texts.views.streams import (
+    Embedding,
+    embedded_texts,
+    look_at,
+    looked,
+    study_whole,
+    text_of,
+    text_values,
+)
 from weft.domains.texts.views.vectors import LookAtText
 from weft.files.known_roles import TEXT
 from weft.files.labelled import LabelledData
+from weft.inspect.study import Study
 from weft.inspect.views import LookedAnswer, View
 from weft.interop import Imported
 from weft.modalities.encoding import ended
@@ -36,7 +45,7 @@ from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Objective
 from weft.tasks.adopting import Adopted, label_codec, label_objective
-from weft.tasks.asks import Answer, Asks, Given, Use, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Use, only_text, texts_of
 from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.labels import labelling
@@ -158,6 +167,9 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
             return labelling.answer(label, text_values(run.stream, [ids]))
 
         return looked(run, inputs, how, lambda text: look_at(run, text, how, answer))
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> Study:
+        return study_whole(run, only_text(inputs), **labelling.studied(run.codec("label", LabelCodec)))
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)

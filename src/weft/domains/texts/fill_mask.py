@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -22,9 +23,10 @@ from weft.domains.texts.exchange import blank_proof, text_codec, text_files, tex
 from weft.domains.texts.reading.corpus import Corpus, read_corpus
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.settings import MaskTraining
-from weft.domains.texts.views.streams import Embedding, embedded_texts, looked, text_of
+from weft.domains.texts.views.streams import Embedding, embedded_texts, looked, study_text, text_of, token_name
 from weft.domains.texts.views.vectors import LookAtText, look_at_text
 from weft.errors import WeftError
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.interop import Imported
 from weft.modalities.encoding import encode_pieces
@@ -36,7 +38,7 @@ from weft.models.stream import Model, Stream
 from weft.objectives import MaskedToken
 from weft.objectives.measures.tallies import Tally
 from weft.tasks.adopting import Adopted
-from weft.tasks.asks import Answer, Asks, Given, Gives, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.outgoing import Outgoing, with_labels
@@ -164,6 +166,15 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
             return look_at_text(model, tokenizer, ids, text, how, blank_answer(model, tokenizer, ids))
 
         return looked(run, inputs, how, look)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> Study:
+        tokenizer = text_of(run.codecs).tokenizer
+        ids, _ = frame_blanks(tokenizer, only_text(inputs), context_of(run.model.config))
+        blanks = np.flatnonzero(ids == tokenizer.mask)
+        if not len(blanks):
+            raise WeftError("there is no blank to fill", where="study", fix="write ___ where a word is missing")
+        name = partial(token_name, tokenizer)
+        return study_text(run, ids, label=name, place=int(blanks[0]) + 1, size=tokenizer.size)
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)

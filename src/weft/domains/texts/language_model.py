@@ -33,7 +33,16 @@ from weft.domains.texts.reading import talks
 from weft.domains.texts.reading.corpus import read_corpus
 from weft.domains.texts.recipe.language import RECIPE, language_model
 from weft.domains.texts.settings import TextTraining
-from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, looked, next_tokens, text_of
+from weft.domains.texts.views.streams import (
+    Embedding,
+    embedded_texts,
+    look_at,
+    looked,
+    next_tokens,
+    study_text,
+    text_of,
+    token_name,
+)
 from weft.domains.texts.views.vectors import LookAtText
 from weft.errors import ConfigError
 from weft.files.survey import Survey
@@ -41,6 +50,7 @@ from weft.generate import Sampling, Session, generate
 from weft.generate.choices import Choices, Rule
 from weft.generate.compute import Compute, prepared
 from weft.generate.prompts import Prompt
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.interop import Imported
 from weft.json_text import MAX_JSON_BYTES
@@ -53,7 +63,7 @@ from weft.objectives import NextToken
 from weft.objectives.measures.tallies import Tally
 from weft.objectives.scoring import scored_by_row
 from weft.tasks.adopting import Adopted
-from weft.tasks.asks import Answer, Asks, Given, Gives, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
 from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.measuring import windows_in_time
@@ -290,6 +300,12 @@ class LanguageModel(Task[AnyText, AnyIds, TextTraining]):
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         return looked(run, inputs, how, lambda text: look_at(run, text, how, partial(next_tokens, run)))
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> Study:
+        codec = text_of(run.codecs)
+        (ids,) = codec.encode([only_text(inputs)], context_of(run.model.config)).rows
+        name = partial(token_name, codec.tokenizer)
+        return study_text(run, ids, label=name, place=len(ids), size=codec.tokenizer.size)
 
     def adopted(self, model: Imported) -> Adopted:
         codecs = {**lines_of_text(model), **turns_of_text(model)}

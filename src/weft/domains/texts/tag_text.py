@@ -24,10 +24,11 @@ from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.domains.texts.recipe import encoders
 from weft.domains.texts.sentences import TOKENS_OR_TEXT, cut_texts, text_in_row, words_of
 from weft.domains.texts.settings import TagTraining
-from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, looked, text_of
+from weft.domains.texts.views.streams import Embedding, embedded_texts, look_at, looked, study_text, text_of
 from weft.domains.texts.views.vectors import LookAtText
 from weft.errors import WeftError, listed
 from weft.generate.compute import Compute
+from weft.inspect.study import Study
 from weft.inspect.views import LookedAnswer, View
 from weft.interop import Imported
 from weft.modalities.encoding import ended
@@ -36,7 +37,7 @@ from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Tags
 from weft.tasks.adopting import Adopted
-from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways, only_text, texts_of
 from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.finetuning import start_weights
@@ -210,6 +211,15 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
             return look_at(run, text, how, lambda _: tags_in_words(said, *tagged_surely(run, [said])) if said else None)
 
         return looked(run, inputs, how, look)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> Study:
+        said, codec, text = words_of(only_text(inputs)), run.codec("tags", TagCodec), text_of(run.codecs)
+        if not said:
+            raise WeftError("there is no word to tag", where="study", fix="give a sentence")
+        unread = [[codec.names[0]] * len(said)]
+        rows = framed(tagged_ids(text, codec, [said], unread), text, context_of(run.model.config))
+        first = int(rows.places[0][0]) + 1
+        return study_text(run, rows.texts[0], label=lambda i: codec.names[i], place=first)
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: Embedding) -> Embedded:
         return embedded_texts(run, inputs, how)

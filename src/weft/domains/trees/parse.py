@@ -10,6 +10,7 @@ from weft.domains.pairs.encoded import PairIds
 from weft.domains.pairs.exchange import answer_proof, pair_outgoing
 from weft.domains.pairs.reading.texts import Held
 from weft.domains.pairs.recipe import batch_in_words
+from weft.domains.pairs.studies import study_translation, study_written
 from weft.domains.pairs.writing import WrittenText
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.encoded.whole_texts import TaggedIds
@@ -40,6 +41,7 @@ from weft.domains.trees.views.looking import look_at_tree
 from weft.domains.trees.views.tree import LookAtTree
 from weft.errors import ConfigError
 from weft.generate.decode import Decoding
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.modalities.text import TextEmbed
 from weft.models.backbone import context_of
@@ -138,6 +140,15 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtTree) -> View:
         """The tree, and which words of the sentence were read for each of its brackets."""
         return look_at_tree(run, only_text(inputs), how)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtTree) -> Study:
+        if "gaps" in run.codecs:
+            return super().study(run, inputs, how)
+        trees, sentence = TreeWriter(run), apart(only_text(inputs))
+        if how.target is not None:
+            return study_translation(trees.writer, sentence, how.replace(target=trees.spelt(how.target)))
+        _, best = trees.write([sentence], Decoding(beam=how.beam))[0][0]
+        return study_written(trees.writer, sentence, [*trees.writer.target.marks.written_from, *best.ids])
 
     def held_out(self, run: Loaded, sources: Sequence[str]) -> list[Held]:
         return grouped([tree_pair(tree) for tree in read_trees(sources)])

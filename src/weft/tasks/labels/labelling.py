@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from torch import Tensor
@@ -199,6 +199,13 @@ def explained(codec: LabelCodec, values: Tensor, label: str | None) -> Explained
         raise ConfigError(f"there is no class {label!r}", where="label", fix=nearest(label, codec.names))
     index = int(values[0].argmax()) if label is None else codec.names.index(label)
     return Explained(index, codec.names[index])
+
+
+def studied(codec: LabelCodec) -> dict[str, Any]:
+    """What a study is told of labels: the kind of the answer, and the name of each value."""
+    if not isinstance(codec, NamedCodec):
+        return {"kind": "number", "label": lambda _: "the number"}
+    return {"kind": "yes" if isinstance(codec, SeveralCodec) else "classes", "label": lambda i: codec.names[i]}
 
 
 def ability(codec: LabelCodec, thing: str) -> str:

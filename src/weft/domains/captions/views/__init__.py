@@ -2,6 +2,7 @@
 
 captioning       where the words of a caption looked
 answering        where the words of an answer and its question looked
+studies          captions and answers as studies of their tokens
 reading          how much of each patch was read for each token (attention)
 occlusion        how much less probable a word becomes when a part is covered
 inside           the share of attention inside the region of a word

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from weft.config import Config
-from weft.core import record
+from weft.core import PerToken, record
 from weft.core.recording import Reading
 from weft.domains.graphs.codec import GraphCodec
 from weft.domains.graphs.encoded import NodePositions, batch_of
@@ -20,9 +20,11 @@ from weft.errors import ConfigError, DataError, nearest
 from weft.inspect.document import LookDocument, NodePlace, TokenGroup
 from weft.inspect.packed import EdgeWeights
 from weft.inspect.streams import Read, streams_of
+from weft.inspect.study import Study, stream_study
 from weft.inspect.views import AttentionChoice, LookedAnswer, View
 from weft.modalities.graph import Graph, SparseRows
 from weft.models.stream import Stream
+from weft.tasks.labels import labelling
 from weft.tasks.labels.classes import ClassCodec
 from weft.tasks.labels.label import LabelCodec
 
@@ -196,6 +198,17 @@ def look_at_graph(
     words.append(f"head {head + 1}" if head is not None else f"mean of {heads} heads")
     layers = [_layer(one, graph.size) for one in readings]
     return GraphView(graph, node, shares, said, ", ".join(words), answer=answer, picked=choice.picked, layers=layers)
+
+
+def study_graph(
+    model: Stream, codec: GraphCodec, label: LabelCodec, graph: Graph, places: NodePositions, how: LookAtGraph
+) -> Study:
+    """The study of a graph's answer, or of that of one of its nodes."""
+    if not graph.size:
+        raise DataError("a graph without nodes has nothing to look at", where=graph.name)
+    raw, names = batch_of(codec.encode([graph]), places), [graph.node(node) for node in range(graph.size)]
+    place = _node(graph, how.node) + 1 if isinstance(model.head, PerToken) else None
+    return stream_study(model, raw, names=names, place=place, **labelling.studied(label))
 
 
 def _shares(reading: Reading, node: int, size: int, head: int | None) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Runs whose model is one stream of text, continued or read whole: what it is looked at and compared by."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -12,9 +12,12 @@ from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.views.vectors import LookAtText, TextVectors, look_at_text, text_vectors
 from weft.errors import WeftError
 from weft.generate.compute import Compute
+from weft.inspect.alignment import text_labels
 from weft.inspect.positions import LinePositionsView, line_codes
+from weft.inspect.study import Study, stream_study
 from weft.inspect.views import LookedAnswer, View
 from weft.modalities.text import Text
+from weft.modalities.tokenizer import Tokenizer
 from weft.models.backbone import context_of
 from weft.models.stream import Stream
 from weft.tasks.asks import Given, only_text, texts_of
@@ -50,15 +53,31 @@ def look_at(run: Loaded, text: str, how: LookAtText, answer: Answers | None = No
     return look_at_text(model, codec.tokenizer, ids, text, how, said)
 
 
+def study_text(run: Loaded, ids: np.ndarray, **more: Any) -> Study:
+    """The study of ids of a text; what else it is told is that of `stream_study`."""
+    model, tokenizer = run.stream, text_of(run.codecs).tokenizer
+    raw = Text(torch.from_numpy(np.asarray(ids, np.int64))[None].to(next(model.parameters()).device))
+    return stream_study(model, raw, names=text_labels(tokenizer, ids), **more)
+
+
+def study_whole(run: Loaded, text: str, **more: Any) -> Study:
+    """The study of a text as its codec frames it."""
+    (ids,) = text_of(run.codecs).encode([text], context_of(run.model.config)).rows
+    return study_text(run, ids, **more)
+
+
+def token_name(tokenizer: Tokenizer, id: int) -> str:
+    """What a token is called as an answer."""
+    return tokenizer.names[id] if id in tokenizer.special else repr(tokenizer.decode([id]))
+
+
 @torch.inference_mode()
 def next_tokens(run: Loaded, ids: np.ndarray) -> LookedAnswer:
     """The likeliest tokens to follow ids."""
     model, tokenizer = run.stream.eval(), text_of(run.codecs).tokenizer
     read = torch.from_numpy(np.asarray(ids, np.int64))[None].to(next(model.parameters()).device)
     best = model(Text(read))[0, -1, : tokenizer.size].float().softmax(-1).topk(min(ANSWERS, tokenizer.size))
-    named = [
-        tokenizer.names[id] if id in tokenizer.special else repr(tokenizer.decode([id])) for id in best[1].tolist()
-    ]
+    named = [token_name(tokenizer, id) for id in best[1].tolist()]
     return LookedAnswer(tuple(zip(named, best[0].tolist(), strict=True)), "next token")
 
 

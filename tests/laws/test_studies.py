@@ -1,0 +1,86 @@
+"""Every task makes a study of its inputs, whose answer can be followed; or says in words that it does not."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from helpers.kept_runs import KEPT, RUNS
+
+import weft
+from weft.core import Without, changed
+from weft.errors import WeftError
+from weft.inspect.attribution import NotAdditive, direct, integrated_gradients
+from weft.inspect.effects import branch_ablation
+from weft.inspect.lens import lens
+from weft.runs.run import Run
+
+WITHOUT_AN_ANSWER = (
+    "embed-words",
+    "distill-images",
+    "reconstruct-images",
+    "parse-gaps",
+    "fit-field",
+    "fit-field-colours",
+)
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Kept runs, each loaded once."""
+    home, known = tmp_path_factory.mktemp("kept"), dict[str, Run]()
+
+    def run(name: str) -> Run:
+        if name not in known:
+            known[name] = weft.load(shutil.copytree(RUNS / name / "finished", home / name))
+        return known[name]
+
+    return run
+
+
+@pytest.mark.parametrize("name", sorted({path.name for path in RUNS.iterdir()} & set(KEPT)))
+def test_the_answer_of_every_task_can_be_followed_from_layer_to_layer(opened: Any, name: str):
+    run, kept = opened(name), KEPT[name]
+    given = kept.input if not isinstance(kept.input, list) else kept.input[0]
+    asked = {"question": kept.predict["question"]} if "question" in kept.predict else {}
+    if name in WITHOUT_AN_ANSWER:
+        with pytest.raises(WeftError):
+            run.study(given, **asked)
+        return
+    study = run.study(given, **asked)
+    found = lens(study)
+    with torch.no_grad():
+        values = study.values()[0]
+    assert np.allclose(found.values[-1], values.float().cpu().numpy(), atol=1e-4)
+    assert found.answer == study.label(study.answer) and found.to_json()["steps"][0]["name"] == "embedding"
+    names = study.tokens[study.stream]
+    assert len(names) == study.recorded(keep=("states",)).stream(study.stream).tokens.shape[1]
+    if study.trunk.layers:
+        table = branch_ablation(study)
+        first = int(np.flatnonzero(~np.isnan(table.measures[0]))[0])
+        with changed(study.model, Without(1, branch=table.columns[first])), torch.no_grad():
+            assert table.measures[0, first] == pytest.approx(float(study.measure(study._alone(()))[0]), abs=1e-3)
+    total = integrated_gradients(study, steps=48)
+    assert abs(total.values.sum() - total.total) < 0.05 * max(1.0, abs(total.total), np.abs(total.values).sum())
+    try:
+        parts = direct(study)
+    except NotAdditive as refused:
+        assert "not" in str(refused)
+    else:
+        assert abs(parts.missing) <= 1e-4 * max(1.0, abs(parts.measure), *(abs(one.value) for one in parts.parts))
+
+
+def test_other_inputs_are_named_by_themselves(opened: Any, tmp_path: Path):
+    run = opened("language-model")
+    plain = run.predict("The weaver", temperature=0.0, max_tokens=8)[0]["text"]
+    study = run.study("The weaver")
+    with run.changed(weft.Replaced(1, of="The spinner", tokens=(3,))) as found, torch.no_grad():
+        one = study.values()
+    assert not found.unmet and not torch.equal(one, study.values())
+    with run.changed(weft.Added(1, of="wool", minus="loom", strength=50.0)):
+        assert run.predict("The weaver", temperature=0.0, max_tokens=8)[0]["text"] != plain
+    with run.changed(Without(1)) as found:
+        assert run.predict("The weaver", temperature=0.0, max_tokens=8)[0]["text"] != plain
+    assert run.predict("The weaver", temperature=0.0, max_tokens=8)[0]["text"] == plain
