@@ -17,8 +17,8 @@ from weft.inspect.document import (
     EffectGrid,
     GlobePlace,
     GridPlace,
-    Lens,
-    LensStep,
+    LensRow,
+    LensTable,
     LookDocument,
     NodePlace,
     PageImage,
@@ -48,7 +48,7 @@ def example() -> LookDocument:
     return LookDocument(
         "a title", "text", "about", "text", "run", "task", groups, streams, (PageImage("image/png", b"\x89PNG", 1, 1),),
         LookedAnswer((("x", 0.5), ("y", None))), (("layer", "1"),),
-        lens=(Lens("group 0", 1, (LensStep("1", (("x", 0.5),)),)),),
+        lens=(LensTable("group 0", 1, (LensRow("1", (("x", 0.5),)),)),),
         sweeps=(EffectGrid("heads", "log-odds", 1.0, ("1",), ("1", "2"), (0.5, -0.5), "attention"),),
         tables=(PageTable("t", ("a",), (("b",),)),), notes=("n",),
     )  # fmt: skip
@@ -89,7 +89,9 @@ def test_packed_weights_are_near_the_weights() -> None:
 def test_weights_along_edges_stay_on_their_edges() -> None:
     edges = EdgeWeights(np.array([0, 0, 2]), np.array([1, 2, 0]), np.array([[0.25, 1], [0.75, 0], [1, 0.5]]), 4)
     found = pack([edges, edges])
-    assert len(found.lists) == 1 and found.listed == (0, 0, 0, 0)
+    assert len(found.lists) == 2 and found.listed == (0, 0, 0, 0, 1)
+    other = EdgeWeights(np.array([3, 0]), np.array([3, 1]), np.ones((2, 2)), 4)
+    assert pack([edges, other]).mean_head()[0] == pytest.approx([0, 0.8125, 0.1875, 0], abs=0.003)
     assert found.head(1, 0)[0] == pytest.approx([0, 0.25, 0.75, 0], abs=0.003) and found.head(0, 1)[2, 0] > 0.49
 
 

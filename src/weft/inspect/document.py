@@ -145,7 +145,7 @@ class PageImage:
 
 
 @dataclass(frozen=True)
-class HeadKinds:
+class KindTable:
     """What each head of a stream does, layer after layer: the name of its kind, and how surely it is one (0 to 1)."""
 
     stream: str
@@ -154,7 +154,7 @@ class HeadKinds:
 
 
 @dataclass(frozen=True)
-class LensStep:
+class LensRow:
     """The answer at one depth: after the embedding, after a layer or a branch of one."""
 
     name: str
@@ -162,16 +162,16 @@ class LensStep:
 
 
 @dataclass(frozen=True)
-class Lens:
+class LensTable:
     """The answers of one token of a group at every depth, from the first to the last."""
 
     group: str
     token: int
-    steps: tuple[LensStep, ...]
+    steps: tuple[LensRow, ...]
 
 
 @dataclass(frozen=True)
-class Additions:
+class AddedParts:
     """What each part added to the answer's score for one token; with `rest`, they add up to `total`."""
 
     group: str
@@ -199,7 +199,7 @@ class EffectGrid:
 
 
 @dataclass(frozen=True)
-class Changed:
+class ChangedAnswer:
     """The answer under changes that were asked for."""
 
     changes: tuple[str, ...]
@@ -243,11 +243,11 @@ class LookDocument:
     pictures: tuple[PageImage, ...] = ()
     answer: LookedAnswer | None = None
     start: tuple[tuple[str, str], ...] = ()  # what is picked at first, as in the address: layer, head, token
-    kinds: tuple[HeadKinds, ...] = ()
-    lens: tuple[Lens, ...] = ()
-    additions: tuple[Additions, ...] = ()
+    kinds: tuple[KindTable, ...] = ()
+    lens: tuple[LensTable, ...] = ()
+    additions: tuple[AddedParts, ...] = ()
     sweeps: tuple[EffectGrid, ...] = ()
-    changed: tuple[Changed, ...] = ()
+    changed: tuple[ChangedAnswer, ...] = ()
     steps: tuple[TokenScores, ...] = ()
     tables: tuple[PageTable, ...] = ()
     notes: tuple[str, ...] = ()

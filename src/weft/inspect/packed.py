@@ -41,7 +41,8 @@ class PackedWeights:
     """(layers, heads, queries, keys) as pieces of bytes, one for each head, layer after layer.
 
     A piece is deflated: float16 scales (one, or one for each query), then a byte for each weight, signed or not. With
-    edges, `lists` has deflated uint32 numbers (all queries, then all keys), and `listed` the list of each head.
+    edges, `lists` has deflated uint32 numbers (all queries, then all keys), and `listed` the list of each head, and of
+    the mean.
     """
 
     form: Form
@@ -74,7 +75,7 @@ class PackedWeights:
 
     def mean_head(self) -> np.ndarray:
         """(queries, keys): the mean of all heads."""
-        return self._unpacked(self.mean, 0)
+        return self._unpacked(self.mean, len(self.pieces))
 
     def _unpacked(self, piece: bytes, number: int) -> np.ndarray:
         content = zlib.decompress(piece)
@@ -141,10 +142,7 @@ def _packed(weights: np.ndarray, scale: Scale, least: float) -> PackedWeights:
 def _packed_edges(layers: Sequence[EdgeWeights], scale: Scale, least: float) -> PackedWeights:
     size, heads = layers[0].tokens, layers[0].weights.shape[1]
     lists, listed, pieces, small = list[bytes](), list[int](), list[bytes](), list[np.ndarray]()
-    total = np.zeros(len(layers[0].query), np.float32)
     for one in layers:
-        if len(one.query) == len(total):
-            total += one.weights.mean(1) / len(layers)
         edges = _deflated(np.stack([one.query, one.key]).astype(np.uint32))
         if edges not in lists:
             lists.append(edges)
@@ -152,9 +150,12 @@ def _packed_edges(layers: Sequence[EdgeWeights], scale: Scale, least: float) -> 
             pieces.append(_edge_piece(values, least))
             listed.append(lists.index(edges))
             small.append(_small_edges(one, values, size))
+    pairs, place = np.unique(np.concatenate([one.query * size + one.key for one in layers]), return_inverse=True)
+    mean = np.bincount(place, np.concatenate([one.weights.mean(1) for one in layers]), len(pairs)) / len(layers)
+    lists.append(_deflated(np.stack(np.divmod(pairs, size)).astype(np.uint32)))
     return PackedWeights(
         "edges", "head", least, len(layers), heads, size, size, tuple(pieces), _deflated(*small),
-        _edge_piece(total, least), lists=tuple(lists), listed=tuple(listed),
+        _edge_piece(mean, least), lists=tuple(lists), listed=(*listed, len(lists) - 1),
     )  # fmt: skip
 
 

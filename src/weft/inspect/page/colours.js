@@ -44,8 +44,8 @@ export function colour(name, share, themeName) {
 
 /** Black or white, whichever is read more easily on a colour rgb(). */
 export function inkOn(background) {
-  const [r, g, b] = background.match(/\d+/g).map(Number);
-  return 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#10181f" : "#ffffff";
+  const [r, g, b] = background.match(/\d+/g).map((value) => (value / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.19 ? "#0b1016" : "#ffffff";
 }
 
 /** A picture of numbers (rows x columns), as an address; `level` gives 0 to 1 for each, `alpha` how opaque it is. */

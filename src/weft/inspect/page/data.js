@@ -60,6 +60,23 @@ export class Head {
   }
 }
 
+/** The mean of heads; those along different lists of edges are added up pair by pair. */
+function mean(heads) {
+  const { queries, keys, list } = heads[0];
+  if (heads.every((one) => one.list === list)) {
+    const values = new Float32Array(heads[0].values.length);
+    for (const one of heads) one.values.forEach((value, at) => { values[at] += value / heads.length; });
+    return new Head(queries, keys, values, list);
+  }
+  const sums = new Map();
+  for (const one of heads) one.values.forEach((value, at) => {
+    const pair = one.list.query[at] * keys + one.list.key[at];
+    sums.set(pair, (sums.get(pair) ?? 0) + value / heads.length);
+  });
+  const pairs = [...sums.keys()];
+  return new Head(queries, keys, Float32Array.from(sums.values()), { query: pairs.map((pair) => Math.floor(pair / keys)), key: pairs.map((pair) => pair % keys) });
+}
+
 const KEPT = 40; // heads that stay unpacked
 
 /** One stream of a document: who reads, who is read, and the weights of all heads. */
@@ -128,14 +145,12 @@ export class Stream {
   async head(layer, head) {
     const { layers, heads } = this.of;
     if (layer !== null && head !== null) return this.one(layer, head);
-    if (layer === null && head === null) return (this.whole ??= this.unpacked(this.of.mean, 0));
+    if (layer === null && head === null) return (this.whole ??= this.unpacked(this.of.mean, layers * heads));
     const some = [];
     for (let l = 0; l < layers; l++) for (let h = 0; h < heads; h++) {
       if ((layer ?? l) === l && (head ?? h) === h) some.push(await this.one(l, h));
     }
-    const values = new Float32Array(some[0].values.length);
-    for (const each of some) each.values.forEach((value, at) => { values[at] += value / some.length; });
-    return new Head(some[0].queries, some[0].keys, values, some[0].list);
+    return mean(some);
   }
 
   /** What one query reads in each head, layer after layer; null where that would take too long. */

@@ -4,7 +4,7 @@ Elements of a set are nodes without edges. Knows models of nodes and their readi
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -232,19 +232,26 @@ def _layer(reading: Reading, size: int) -> np.ndarray | EdgeWeights:
     return EdgeWeights(edges.query.cpu().numpy(), edges.key.cpu().numpy(), weights.float().cpu().numpy(), size)
 
 
-def _among(layers: Sequence[np.ndarray | EdgeWeights], nodes: np.ndarray) -> Any:
-    """The same among some nodes alone, in their order."""
-    if isinstance(layers[0], np.ndarray):
-        return np.stack([one[:, nodes][:, :, nodes] for one in layers if isinstance(one, np.ndarray)])
-    found = []
-    for one in layers:
-        assert isinstance(one, EdgeWeights)
-        place = np.full(one.tokens, -1)
-        place[nodes] = np.arange(len(nodes))
-        query, key = place[one.query], place[one.key]
-        both = (query >= 0) & (key >= 0)
-        found.append(EdgeWeights(query[both], key[both], one.weights[both], len(nodes)))
+def _among(layers: Sequence[np.ndarray | EdgeWeights], nodes: np.ndarray) -> np.ndarray | list[EdgeWeights]:
+    """The same among some nodes alone, in their order; along edges where one layer reads so."""
+    dense = [one[:, nodes][:, :, nodes] for one in layers if isinstance(one, np.ndarray)]
+    if len(dense) == len(layers) and len({len(one) for one in dense}) == 1:
+        return np.stack(dense)
+    found = [_edges_among(one, nodes) for one in layers]
+    if len({one.weights.shape[1] for one in found}) > 1:  # layers with different numbers of heads: their means
+        found = [replace(one, weights=one.weights.mean(1, keepdims=True)) for one in found]
     return found
+
+
+def _edges_among(layer: np.ndarray | EdgeWeights, nodes: np.ndarray) -> EdgeWeights:
+    if isinstance(layer, np.ndarray):
+        query, key = np.indices((len(nodes),) * 2).reshape(2, -1)
+        return EdgeWeights(query, key, layer[:, nodes][:, :, nodes].reshape(len(layer), -1).T, len(nodes))
+    place = np.full(layer.tokens, -1)
+    place[nodes] = np.arange(len(nodes))
+    query, key = place[layer.query], place[layer.key]
+    both = (query >= 0) & (key >= 0)
+    return EdgeWeights(query[both], key[both], layer.weights[both], len(nodes))
 
 
 def _node(graph: Graph, asked: str | None) -> int:
