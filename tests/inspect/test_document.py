@@ -5,11 +5,14 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.pages import document
 
+import weft
+from weft.core.changes import Without
 from weft.errors import DataError
 from weft.inspect.answers import LookedAnswer
 from weft.inspect.document import (
@@ -141,3 +144,24 @@ def test_the_page_stays_small() -> None:
     assert modules[-1] == "main.js" and modules[0] == "lit-html.js"
     assert sum(joined.module(name).count("\n") for name in modules) <= 2500
     assert len(joined.page([example()])) <= 120_000
+
+
+def test_a_page_has_what_a_study_of_the_input_finds(tmp_path: Path) -> None:
+    book = tmp_path / "book.txt"
+    book.write_text("the cat sat on the mat and the dog sat on the log. " * 60)
+    sizes = {"dim": 8, "depth": 2, "heads": 2, "context": 16, "batch": 4, "tokenizer": "characters"}
+    run = weft.train(book, task="language-model", steps=2, out=tmp_path / "run", quiet=True, baselines=False, **sizes)
+    found = document(run.look("the cat").page())
+    tokens = len(found.groups[0].tokens)
+    assert [one.token for one in found.lens] == list(range(tokens)) and len(found.lens[0].steps) > 2
+    assert found.answer is not None
+    assert found.lens[-1].steps[-1].said[0][1] == pytest.approx(found.answer.said[0][1], 1e-4)
+    heads = next(one for one in found.sweeps if one.stream == "attention")
+    assert (len(heads.rows), len(heads.columns)) == (2, 2) and len(heads.values) == len(found.kinds[0].kinds) == 4
+    assert sum(value for _, value in found.additions[0].parts) == pytest.approx(found.additions[0].total, abs=1e-3)
+    assert {"gradient x input", "integrated gradients", "occlusion"} < {one.by for one in found.streams}
+    with run.changed(Without(1, branch="mix"), Without(1, branch="transform")):
+        view = run.look("the cat")
+    (changed,) = document(view.page()).changed  # drawn later, and under the changes that held
+    assert changed.changes[0].startswith("without") and changed.before != changed.after
+    assert changed.plain.said[0][1] == pytest.approx(found.answer.said[0][1], 1e-4)

@@ -298,13 +298,15 @@ def test_the_panels_stand_where_the_document_has_their_tables(opened: Any) -> No
         "heads off", "log-odds of yes", 1.1, ("1", "2"), ("1", "2", "3"), (0.5, 0, 0, 0, -0.25, 0), "attention"
     )
     added = AddedParts("text", 3, "the score of yes", (("embedding", 0.5), ("layer 1, head 1", -0.2)), 0.3)
-    changed = ChangedAnswer(("without 1.1",), LookedAnswer((("no", 0.9),)), "log-odds of yes", 1.1, -2.2)
+    changed = ChangedAnswer(
+        ("without 1.1",), LookedAnswer((("yes", 0.75),)), LookedAnswer((("no", 0.9),)), "log-odds of yes", 1.1, -2.2
+    )
     kinds = KindTable("attention", ("previous", "", "first", "", "", ""), (0.9, 0, 0.8, 0, 0, 0))
     assert opened(text_document()).drawn().page.query_selector(".panel") is None
     full = text_document(lens=(lens,), sweeps=(grid,), additions=(added,), changed=(changed,), kinds=(kinds,))
     one = opened(full).drawn()
-    said = one.page.inner_text("aside")
-    assert "logit lens" in said and "heads off" in said and "embedding" in said and "1.100 → -2.200" in said
+    said = one.page.inner_text(".panels")
+    assert "logit lens" in said and "heads off" in said and "the score of yes" in said and "1.100 → -2.200" in said
     assert "effect" in one.page.inner_text(".heads select"), "heads are coloured by their effect where it is known"
     one.page.select_option(".heads select", "kind")
     one.until("document.querySelector('.heads').textContent.includes('pre = previous')")

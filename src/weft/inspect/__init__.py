@@ -4,6 +4,7 @@ refuses to know tasks and files.
     views, answers            View, the choice of a layer and head; a model's answer
     document, streams         what a page shows, as JSON both ways; weights as its streams
     packed                    weights of all heads as few bytes
+    studied                   what studies find, as tables of a page
     page                      the page that shows a document: modules, styles, the one file
     photos, coast             pictures and maps over them for a document; outlines of land
     figures, fonts, films     colours, sheets and bytes of pictures; fonts for any script; animated GIFs

@@ -200,9 +200,10 @@ class EffectGrid:
 
 @dataclass(frozen=True)
 class ChangedAnswer:
-    """The answer under changes that were asked for."""
+    """The answer without and with changes that were asked for, and the measure of the answer with both."""
 
     changes: tuple[str, ...]
+    plain: LookedAnswer
     answer: LookedAnswer
     measure: str
     before: float

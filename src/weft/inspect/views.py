@@ -30,6 +30,7 @@ class View(ABC):
     answer: LookedAnswer | None = None  # what the model answers, where it answers anything
     guard: Callable[[Path], None] | None = None  # refuses a file that must not be written over, such as the input
     origin: tuple[str, str] = ("", "")  # the names of the run and of its task
+    complete: Callable[[Callable[[], LookDocument]], LookDocument] | None = None  # adds what a study of the input finds
 
     @property
     @abstractmethod
@@ -59,7 +60,8 @@ class View(ABC):
     def documents(self) -> tuple[LookDocument, ...]:
         """The document with the names of its run and task; two where views stand beside each other."""
         run, task = self.origin
-        return (replace(self.document(), run=run, task=task),)
+        found = self.document() if self.complete is None else self.complete(self.document)
+        return (replace(found, run=run, task=task),)
 
     def page(self) -> bytes:
         """As an HTML page that needs nothing else."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.config import Config
+from weft.core.changes import active, changed
 from weft.errors import ConfigError, WeftError
 from weft.files.decoding import read_text, reading_as
 from weft.files.documents import Document, units
@@ -21,6 +22,8 @@ from weft.files.tables import is_table
 from weft.files.ways import WAYS, read_options
 from weft.files.writing import refuse_output, write_made
 from weft.generate.stopping import Stop, Stopped, never, stopped_by
+from weft.inspect.document import LookDocument
+from weft.inspect.studied import studied
 from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.tasks.asks import NOT_OF_AN_INPUT, Answer, Given, Use, Ways
@@ -239,6 +242,24 @@ def study(run: "Run", inputs: Sequence[Given], how: Config) -> Study:
     _refuse_bad(inputs)
     with run.used():
         return run.task.study(run.loaded, inputs, how)
+
+
+def completed(run: "Run", inputs: Sequence[Given], how: Config) -> Callable[[Callable[[], LookDocument]], LookDocument]:
+    """Adds what a study of the input finds to the document of a page, under the changes that hold now."""
+    held = active()
+
+    def complete(make: Callable[[], LookDocument]) -> LookDocument:
+        again = held.changes if held is not None and active() is None else ()
+        with changed(run.model, *again, given=None if held is None else held.given):
+            document = make()
+            if not any(one.by == "attention" for one in document.streams):
+                return document
+            try:
+                return studied(document, study(run, inputs, how), () if held is None else held.changes)
+            except WeftError:  # a model without an answer, or one that cannot be followed
+                return document
+
+    return complete
 
 
 def picked(inputs: Iterable[Given], row: int | None) -> list[Given]:

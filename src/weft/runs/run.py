@@ -24,6 +24,7 @@ from weft.runs.asking import (
     NoSettings,
     answers,
     check_output,
+    completed,
     document,
     embedded,
     given,
@@ -259,7 +260,9 @@ class Run:
         several = isinstance(input, list | tuple) and any(one.several for one in self.task.asks)
         many = input if several else [] if input is None else [input]
         with self.used(**ways.reading):
-            view = look(self, picked(given(self, many, ways=ways), row), how)
+            inputs = picked(given(self, many, ways=ways), row)
+            view = look(self, inputs, how)
+        view.complete = completed(self, inputs, how) if inputs else None
         view.origin = (self.folder.name, self.task.name)
         view.guard = lambda path: check_output(self, path, many, "save")
         return view

@@ -8,10 +8,10 @@ import { number, percent, shown } from "./data.js";
 export function follow(view) {
   const { document } = view, { stream, token } = view.now;
   if (!stream || !(document.lens.length + document.additions.length + document.steps.length)) return nothing;
-  const mine = (one) => one.group === token.group.name && one.token === token.index;
+  const mine = (one) => one.token === -1 || (one.group === token.group.name && one.token === token.index);
   const lens = document.lens.find(mine), additions = document.additions.find(mine);
   const other = !lens && document.lens.length ? document.lens[document.lens.length - 1] : null;
-  return html`<section class="panel" aria-label="follow a token"><h2>Follow <bdi>${shown(token.group.tokens[token.index])}</bdi></h2>
+  return html`<section class="panel" aria-label="follow a token"><h2>Follow ${lens?.token === -1 ? "the answer" : html`<bdi>${shown(token.group.tokens[token.index])}</bdi>`}</h2>
     ${lens ? lensTable(view, lens) : other ? html`<p class="pale">The answer at every depth is known for
       ${document.lens.slice(0, 12).map((one) => html`<button class="link" @click=${() => view.pick({ token: `${one.group}.${one.token + 1}` })}><bdi>${shown(document.group(one.group)?.tokens[one.token] ?? "")}</bdi></button> `)}.</p>` : nothing}
     ${additions ? additionBars(view, additions) : nothing}${view.steps ? stepsTable(view) : nothing}</section>`;
@@ -22,16 +22,16 @@ function lensTable(view, lens) {
     const back = colour("weight", chance ?? 0, view.theme);
     return html`<td .style=${`background:${back};color:${inkOn(back)}`}><bdi>${shown(text, 16)}</bdi>${chance === null ? nothing : html` <small>${percent(chance)}</small>`}</td>`;
   };
-  return html`<div class="scroll"><table class="numbers lens"><caption>the answer read off at every depth (logit lens)</caption>
+  return html`<p class="pale">the answer read off at every depth (logit lens)</p><div class="scroll"><table class="numbers lens" aria-label="logit lens">
     <tbody>${lens.steps.map((step) => html`<tr><th scope="row">${step.name}</th>${step.said.map(cell)}</tr>`)}</tbody></table></div>`;
 }
 
 function additionBars(view, found) {
   const most = Math.max(1e-9, ...found.parts.map(([, value]) => Math.abs(value))), colours = theme(view.theme), wide = 120;
-  return html`<div class="scroll"><table class="numbers"><caption>what each part adds to ${found.measure}; all together ${number(found.total)}</caption>
+  return html`<details><summary>What each part adds to the ${found.measure}: all together ${number(found.total)}</summary><div class="scroll"><table class="numbers" aria-label="what parts add">
     <tbody>${found.parts.map(([name, value]) => html`<tr><th scope="row">${name}</th><td class="number">${number(value)}</td>
       <td><svg width=${2 * wide} height="12" aria-hidden="true">${svg`<line x1=${wide} x2=${wide} y1="0" y2="12" stroke=${colours.edge}></line>
-        <rect class=${value < 0 ? "bar minus" : "bar"} x=${value < 0 ? wide * (1 + value / most) : wide} y="1" width=${(wide * Math.abs(value)) / most} height="10"></rect>`}</svg></td></tr>`)}</tbody></table></div>`;
+        <rect class=${value < 0 ? "bar minus" : "bar"} x=${value < 0 ? wide * (1 + value / most) : wide} y="1" width=${(wide * Math.abs(value)) / most} height="10"></rect>`}</svg></td></tr>`)}</tbody></table></div></details>`;
 }
 
 function stepsTable(view) {

@@ -149,7 +149,8 @@ function show() {
       <div class="top">${tokenGroups(first)}${controls(first)}<p class="says" aria-live="polite">${said || pointedWords(first)}</p></div>
       ${headGrid(first)}
       <section class="middle" aria-label="scene"><div class="scenes">${views.map(scene)}</div>${views.length > 1 ? html`<p class="pale">${distance(views[0].head, views[1].head)}</p>` : nothing}</section>
-      <aside aria-label="answer and numbers">${views.filter((view) => !view.signed).map(answer)}${readingTable(first)}${changes(first)}${follow(first)}</aside>
+      <aside aria-label="answer and numbers">${views.filter((view) => !view.signed).map(answer)}${readingTable(first)}</aside>
+      <div class="panels">${follow(first)}${changes(first)}</div>
       <div class="below">${given.notes.map((note) => html`<p class="note">${note}</p>`)}${compareBar(views, actions)}${documentTables(given)}</div>
     </main>`, root);
 }

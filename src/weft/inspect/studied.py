@@ -1,0 +1,176 @@
+"""What studies find, as the tables of a page: the lens, what parts added, effects, kinds of heads, what tokens count.
+
+Each of them is left out where a model does not allow it: parts that do not add up, a stream without attention.
+"""
+
+from collections.abc import Callable, Sequence
+from contextvars import Context
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weft.core.changes import Change
+from weft.errors import WeftError
+from weft.inspect.answers import LookedAnswer
+from weft.inspect.attribution import STEPS, direct, gradient_by_input, integrated_gradients
+from weft.inspect.change_words import words_of
+from weft.inspect.document import (
+    AddedParts,
+    ChangedAnswer,
+    EffectGrid,
+    KindTable,
+    LensRow,
+    LensTable,
+    LookDocument,
+    NodePlace,
+    TokenGroup,
+)
+from weft.inspect.effects import Effects, ablation, branch_ablation, occlusion
+from weft.inspect.kinds import kinds
+from weft.inspect.lens import lens
+from weft.inspect.streams import Read, streams_of
+from weft.inspect.study import Study
+
+ALL_TOKENS = 24  # tokens up to which the lens is read at each of them
+LISTED = 4  # answers at each depth
+MOST_PARTS = 40  # that are listed of what parts added
+MOST_WORK = 1e12  # multiplications of all rows of a sweep
+TOO_MUCH = "Heads were not switched off one by one: for this model and input that would take long."
+ANSWER = "the answer"  # the group whose one token is the answer
+
+
+def studied(document: LookDocument, study: Study, changes: Sequence[Change] = ()) -> LookDocument:
+    """The document with the tables that a study of the same input gives; `changes` are those that hold already."""
+    seat = _seat(document, study)
+    work = sum(one.numel() for one in study.trunk.parameters()) * len(study.tokens.get(study.stream, ()))
+    found = replace(document, lens=_lens(study, seat), additions=_allowed(lambda: _added(study, seat)))
+    heads, grids = _heads(document, seat), list[tuple[EffectGrid, ...]]()
+    if work * sum(_head_counts(study)) <= MOST_WORK:
+        grids.append(_allowed(lambda: (_grid(ablation(study), "heads switched off", heads),)))
+        grids.append(_allowed(lambda: (_grid(branch_ablation(study), "branches switched off"),)))
+    else:
+        found = replace(found, notes=(*found.notes, TOO_MUCH))
+    found = replace(found, sweeps=tuple(one for some in grids for one in some))
+    if work * (STEPS + len(study.tokens.get(study.stream, ()))) <= MOST_WORK:
+        found = _counting(found, study, seat)
+    if heads:
+        found = replace(found, kinds=_allowed(lambda: _kinds(study, heads)))
+    return replace(found, changed=_allowed(lambda: _changed(study, changes))) if changes else found
+
+
+def _head_counts(study: Study) -> list[int]:
+    return [getattr(block.mix, "heads", 1) for block in study.trunk.blocks]
+
+
+def _changed(study: Study, changes: Sequence[Change]) -> tuple[ChangedAnswer, ...]:
+    """The answer without the changes that hold, and with them."""
+    plain = Context().run(lambda: study.values().detach())  # a context of its own, in which nothing is changed
+    values = study.values().detach()
+    before, after = (float(study.measure(one)[0]) for one in (plain, values))
+    said = [LookedAnswer(study.best(one[0])) for one in (plain, values)]
+    return (ChangedAnswer(tuple(map(words_of, changes)), *said, study.measured, before, after),)
+
+
+def _allowed(make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """What a study gives, or nothing where the model does not allow it."""
+    try:
+        return make()
+    except WeftError:
+        return ()
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Where the tokens of the answering stream stand on the page: `order` are their numbers in the group's order."""
+
+    group: TokenGroup | None
+    order: tuple[int, ...] = ()
+    place: int = -1  # of the token that answers; -1 where all tokens answer together
+
+    @property
+    def name(self) -> str:
+        """The name of the group."""
+        return "" if self.group is None else self.group.name
+
+
+def _seat(document: LookDocument, study: Study, stream: str | None = None) -> Seat:
+    """The group that has the tokens of a stream: by their names, or as many as there are in the same order."""
+    names = study.tokens.get(study.stream if stream is None else stream, ())
+    own = {one.queries for one in document.streams if one.queries == one.keys}
+    groups = sorted(document.groups, key=lambda one: (one.tokens != names, one.name not in own))
+    for group in groups:
+        if isinstance(group.place, NodePlace) and len(set(names)) == len(names) and set(group.tokens) <= set(names):
+            order = tuple(names.index(token) for token in group.tokens)
+        elif len(group.tokens) == len(names) and not isinstance(group.place, NodePlace):
+            order = tuple(range(len(names)))
+        else:
+            continue
+        asked = -1 if study.place is None or stream is not None else study.place - 1
+        return Seat(group, order, order.index(asked) if asked in order else -1)
+    return Seat(None)
+
+
+def _heads(document: LookDocument, seat: Seat) -> str:
+    """The name of the stream in which the tokens of the answering stream read each other; "" where there is none."""
+    own = (one for one in document.streams if one.by == "attention" and one.queries == one.keys == seat.name)
+    return next((one.name for one in own), "")
+
+
+def _lens(study: Study, seat: Seat) -> tuple[LensTable, ...]:
+    """The answer at every depth: at each token of a short text, else at the one that answers."""
+    places: list[tuple[int | None, int]] = [(study.place, seat.place)]
+    if seat.group is not None and study.place is not None and len(seat.order) <= ALL_TOKENS:
+        places = [(number + 1, row) for row, number in enumerate(seat.order)]
+    found = []
+    for place, row in places:
+        for table in _allowed(lambda place=place: (lens(study, place=place, most=LISTED),)):  # type: ignore[misc]
+            steps = tuple(LensRow(step.name, step.said) for step in table.steps)
+            found.append(LensTable(seat.name, row, steps))
+    return tuple(found)
+
+
+def _added(study: Study, seat: Seat) -> tuple[AddedParts, ...]:
+    found = direct(study)
+    parts = sorted(((part.name, part.value) for part in found.parts), key=lambda one: -abs(one[1]))
+    rest = sum(value for _, value in parts[MOST_PARTS:])
+    listed = (*parts[:MOST_PARTS], *([("all others", rest)] if len(parts) > MOST_PARTS else []))
+    return (AddedParts(seat.name, seat.place, found.measured, listed, found.measure),)
+
+
+def _grid(found: Effects, name: str, stream: str = "") -> EffectGrid:
+    values = tuple(0.0 if np.isnan(one) else round(float(one), 5) for one in found.differences.ravel())
+    return EffectGrid(name, found.measured, found.before, found.rows, found.columns, values, stream)
+
+
+def _kinds(study: Study, stream: str) -> tuple[KindTable, ...]:
+    found = kinds(study)
+    named = tuple(name for row in found.names for name in row)
+    best = np.max(np.stack([*found.shares.values()]), 0).ravel() if found.shares else np.zeros(len(named))
+    return (KindTable(stream, named, tuple(round(float(one), 3) for one in best)),)
+
+
+def _counting(document: LookDocument, study: Study, seat: Seat) -> LookDocument:
+    """The document with streams of what each token counts for the answer."""
+    reads = list[Read]()
+    for one in (*_allowed(lambda: (gradient_by_input(study),)), *_allowed(lambda: (integrated_gradients(study),))):
+        whole = "" if one.completeness is None else f", {one.completeness:.0%} of what they should add up to"
+        reads += _counted(f"{one.by}: {one.measured}{whole}", one.by, one.values, seat)
+    for stream in study.tokens:
+        where = seat if stream == study.stream else _seat(document, study, stream)
+        for effects in _allowed(lambda stream=stream: (occlusion(study, stream=stream),)):  # type: ignore[misc]
+            of = f" of the {stream}" if stream else ""
+            called = f"occlusion{of}: fall of the {effects.measured} when a token is hidden"
+            reads += _counted(called, "occlusion", -np.nan_to_num(effects.differences.ravel()), where)
+    if not reads:
+        return document
+    groups = (*document.groups, TokenGroup(ANSWER, (study.label(study.answer),)))
+    streams, _ = streams_of(reads, groups)
+    return replace(document, groups=groups, streams=(*document.streams, *streams))
+
+
+def _counted(name: str, by: str, values: np.ndarray, seat: Seat) -> list[Read]:
+    """A stream from the answer to the tokens, where the page has a place for each."""
+    if seat.group is None or len(values) <= max(seat.order):
+        return []
+    return [Read(name, ANSWER, seat.name, values[list(seat.order)].astype(np.float32).reshape(1, 1, 1, -1), by)]
