@@ -68,8 +68,8 @@ def _changed(study: Study, changes: Sequence[Change]) -> tuple[ChangedAnswer, ..
     plain = Context().run(lambda: study.values().detach())  # a context of its own, in which nothing is changed
     values = study.values().detach()
     before, after = (float(study.measure(one)[0]) for one in (plain, values))
-    said = [LookedAnswer(study.best(one[0])) for one in (plain, values)]
-    return (ChangedAnswer(tuple(map(words_of, changes)), *said, study.measured, before, after),)
+    named, without = tuple(map(words_of, changes)), LookedAnswer(study.best(plain[0]))
+    return (ChangedAnswer(named, without, LookedAnswer(study.best(values[0])), study.measured, before, after),)
 
 
 def _allowed(make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:

@@ -7,10 +7,14 @@ from datetime import date
 
 from weft.inspect.curves import Bands, Series, lines
 from weft.inspect.figures import Format
-from weft.inspect.views import page, svg_figure
 from weft.json_text import write_json
 from weft.lab.running import Result
 from weft.lab.verdict import interval
+
+STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b2733}"
+    "h1{font-size:1.3rem}svg{max-width:100%;height:auto}pre{overflow-x:auto}"
+)
 
 
 def figure(result: Result, format: Format = "svg") -> bytes:
@@ -82,7 +86,8 @@ def web_page(result: Result) -> bytes:
     ]
     facts = [(name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}") for name, mean, low, high in _facts(result)]
     body = "".join(f"<p>{html.escape(part)}</p>" for part in result.experiment.told.split("\n\n"))
-    body += svg_figure(figure(result))
+    drawn = figure(result).decode()
+    body += f"<figure>{drawn[drawn.index('<svg') :]}</figure>"
     body += f"<p><strong>{html.escape(result.verdict.word)}</strong>: {html.escape(number(result))}</p>"
     body += f"<p>Measured: {html.escape(claim.effect)}. Rule: {html.escape(claim.rule)}. {html.escape(claim.note)}</p>"
     body += f"<pre>{html.escape(result.command)}</pre>"
@@ -92,7 +97,9 @@ def web_page(result: Result) -> bytes:
     body += (
         f"<details><summary>Settings</summary><pre>{html.escape(write_json(result.settings.to_json()))}</pre></details>"
     )
-    return page(f"{claim.id} {claim.name}: {claim.says}", body)
+    title = html.escape(f"{claim.id} {claim.name}: {claim.says}")
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body><h1>{title}</h1>{body}</body></html>\n'.encode()
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
