@@ -46,6 +46,7 @@ VALUES: dict[str, tuple[Value, ...]] = {
     "distill-images": (PIXELS, PICTURE),
     "caption": (PIXELS, PICTURE),
     "answer": (Questioned(PIXELS, "What colour is it?"), Questioned(PICTURE, "What colour is it?")),
+    "answer-text": (Questioned("Ada sells wool near the moon.", "What does Ada sell?"),),
     "forecast": (Content((DATA / "ripples.nc").read_bytes(), ".nc"),),
     "fit-field": ("48.1, 11.6", Spot((48.1, 11.6)), Content(b"lat,lon\n48.1,11.6\n", ".csv")),
     "graph": (Content((DATA / "villages.json").read_bytes(), ".json"),),
@@ -229,6 +230,8 @@ def columns_of(run: weft.Run, folder: Path) -> dict[str, Any]:
     if isinstance(trial.input, str):
         places = dict(zip(("lat", "lon"), trial.input.split(","), strict=True)) if name == "fit-field" else {}
         return places or {{"translate": "source", "sets": "set"}.get(name, "text"): trial.input}
+    if isinstance(trial.input, dict) and "picture" not in trial.input:
+        return dict(trial.input)
     (folder / "a.png").write_bytes(PICTURE.data)
     asked = {"question": trial.input["question"]} if isinstance(trial.input, dict) else {}
     return {"picture": "a.png", **asked}
