@@ -42,7 +42,7 @@ from weft.modalities.picture_text import PictureText
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq
 
-MODULES = (decoders, llama_kin, label_decoders, gemma_kin, encoders, newer_encoders, translators, many_languages,
+MODULES = (decoders, llama_kin, gemma_kin, label_decoders, encoders, newer_encoders, translators, many_languages,
            encoders_alone, pictures, newer_pictures, captions, text_towers, answers)  # fmt: skip
 FOLDED = ("cls_token", "distillation_token", "position_embeddings", "class_embedding",
           "vision_model.embeddings.position_embedding",
