@@ -170,6 +170,9 @@ def _inputs(model: Any) -> dict[str, torch.Tensor]:
         return texts if config.model_type != "clip" else {**texts, **_pictures(config.vision_config, draw)}
     if config.model_type == "siglip":
         return {**text_towers.filled_texts(config.text_config, draw), **_pictures(config.vision_config, draw)}
+    if config.model_type == "siglip2":
+        pictures = text_towers.patched_pictures(config.vision_config, draw)
+        return {**text_towers.filled_texts(config.text_config, draw), **pictures}
     if config.model_type == "vilt":
         return {**answers.asked_texts(config, draw), **_pictures(config, draw)}
     if config.model_type == "git":

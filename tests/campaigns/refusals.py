@@ -123,6 +123,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         ("`SiglipForImageClassification`", architecture("SiglipForImageClassification")),
         ("pictures that are not square", {"vision_config": {**CLIP_PICTURES, "image_size": [16, 24]}}),
     ],
+    "siglip2": [("`Siglip2ForImageClassification`", architecture("Siglip2ForImageClassification"))],
     "siglip_vision_model": [("towers without their pooler (`vision_use_head`)", {"vision_use_head": False})],
     "clip_vision_model": [("pictures that are not square", {"image_size": [16, 24]})],
     "clip_text_model": [("several end ids", {"eos_token_id": [38, 39]})],

@@ -203,7 +203,10 @@ def test_a_size_is_left_as_it_is_where_nothing_is_asked_for(tmp_path: Path):
 def test_what_a_file_leaves_out_is_what_their_processor_does(tmp_path: Path, name: str):
     transformers = library()
     kind = getattr(transformers, f"{name}Pil", None) or getattr(transformers, name)
-    kind().save_pretrained(tmp_path)
+    try:
+        kind().save_pretrained(tmp_path)
+    except ImportError:
+        pytest.skip("this processor needs torchvision")
     full = json.loads((tmp_path / PREPROCESSOR_FILE).read_text())
     bare = {"image_processor_type": name}
     assert read_preparation(TheirConfig(bare, "a"), "") == read_preparation(TheirConfig(full, "a"), "")

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import torch
 from helpers.foreign import TOLERANCE, built, difference, library, saved
-from helpers.foreign_models.newer_pictures import SIGLIP, SIGLIP_TEXT
+from helpers.foreign_models.newer_pictures import SIGLIP, SIGLIP2, SIGLIP_TEXT
 from PIL import Image
 
 import weft
 from weft.interop import read_folder
+from weft.modalities.image import cut
+from weft.modalities.preparation import Preparation
 from weft.modalities.text import Text
 from weft.runs.exporting import export_run
 from weft.runs.importing import import_run
@@ -92,3 +94,33 @@ def test_an_export_gives_the_same_there(folder, photo, tmp_path):
     assert written["model_type"] == "siglip" and written["difference"] < TOLERANCE
     before, after = (theirs(one, photo) for one in (folder, tmp_path / "again"))
     assert difference(before.logits_per_image, after.logits_per_image) < TOLERANCE
+
+
+@pytest.mark.parametrize("sides", [(30, 50), (100, 20), (16, 16), (333, 777), (5, 400)])
+def test_pictures_of_any_aspect_get_the_sides_that_siglip_2_gives_them(sides: tuple[int, int]):
+    source = Path(library().__file__).parent / "models/siglip2/image_processing_siglip2.py"
+    made = source.read_text().partition("def get_image_size_for_max_num_patches")[2]
+    known: dict = {}
+    body = made.partition("\n\n\n")[0]
+    exec("from functools import *\ndef get" + body, known)  # the module itself needs torchvision
+    expected = known["get"](*sides, 8, 24)
+    assert Preparation(multiple=8, most=24).scaled_shape(*sides) == tuple(expected)
+
+
+def test_siglip_2_takes_files_of_any_aspect(tmp_path: Path):
+    model = built("Siglip2Model", SIGLIP2)
+    words().save_pretrained(saved(model, tmp_path / "a"))
+    recipe = {"image_processor_type": "Siglip2ImageProcessor", "patch_size": 8, "max_num_patches": 20}
+    (tmp_path / "a/preprocessor_config.json").write_text(json.dumps(recipe))
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (24, 40, 3), np.uint8)).save(tmp_path / "wide.png")
+    pixels = torch.from_numpy(np.array(Image.open(tmp_path / "wide.png"))).permute(2, 0, 1)[None] / 127.5 - 1
+    run = weft.load(tmp_path / "a")
+    sides = run._loaded.codecs["picture"].config.preparation.scaled_shape(24, 40)
+    assert sides == (24, 40), "the largest sides with at most 20 patches of 8 by 8"
+    given = {"pixel_values": cut(pixels, 8), "pixel_attention_mask": torch.ones(1, 15, dtype=torch.long)}
+    ids = words()(list(WORDS), padding="max_length", return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        expected = model(input_ids=ids, spatial_shapes=torch.tensor([[3, 5]]), **given)
+    vectors = torch.from_numpy(run.embed([str(tmp_path / "wide.png"), *WORDS]))
+    assert difference(vectors[:1], expected.image_embeds) < TOLERANCE
+    assert difference(vectors[1:], expected.text_embeds) < TOLERANCE

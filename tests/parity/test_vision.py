@@ -23,7 +23,7 @@ from helpers.foreign import (
 )
 from helpers.foreign_models import captions, mostly_slow, newer_pictures, pictures
 from helpers.foreign_models.pictures import MAE, VIT
-from helpers.foreign_models.text_towers import ended_texts, filled_texts
+from helpers.foreign_models.text_towers import ended_texts, filled_texts, patched_pictures
 from safetensors.torch import load_file, save_file
 
 from weft.core import LayerNorm, LowRank, PerClassToken, Pooled, RmsNorm, record
@@ -66,6 +66,8 @@ def inputs_of(model) -> dict[str, torch.Tensor]:
         return {**ended_texts(config.text_config, draw), **inputs_of(model.vision_model)}
     if config.model_type == "siglip":
         return {**filled_texts(config.text_config, draw), **inputs_of(model.vision_model)}
+    if config.model_type == "siglip2":
+        return {**filled_texts(config.text_config, draw), **patched_pictures(config.vision_config, draw)}
     size = getattr(config, "image_size", 64)
     sides = (size, size) if isinstance(size, int) else tuple(size)
     pictures = {"pixel_values": torch.randn(2, config.num_channels, *sides, generator=draw)}

@@ -296,7 +296,7 @@ class Summary(Head):
 
         def check(self) -> None:
             if self.first + self.last + (self.pool is not None) > 1:
-                problem = "one of the first token, the last and a query that reads all of them"
+                problem = "the first token or the last, or a query that reads all of them: one of these"
                 raise ConfigError(problem, where="Summary")
 
         def width(self, dim: int) -> int:

@@ -26,6 +26,7 @@ PROCESSOR_FILE = "processor_config.json"  # of models of pictures and texts; the
 MAX_PIXEL = 255  # of a file of pictures with 8 bits
 FILTERS: tuple[Resample, ...] = get_args(Resample)  # the place of a filter here is its number in their files
 CROPPED_BELOW = 384  # the size from which on ConvNeXt's processor cuts nothing off
+PATCH, MOST_PATCHES = 16, 256  # of SigLIP 2
 LONGEST = 1333 / 800  # times the shorter side is the longest that ViLT's processor leaves
 
 
@@ -40,6 +41,7 @@ class Processor:
     square: bool = False
     scale: Scale = HALF_SCALE
     crop_share: float | None = None  # of a side that is kept, where the size is what is left after cutting
+    squares: bool = False  # whether a picture is scaled to at most so many patches
     multiple: int | None = None  # that both sides are cut down to, with LONGEST times the shorter side at most
 
 
@@ -54,6 +56,7 @@ PROCESSORS = {
     "BitImageProcessor": _CLIP,
     "BlipImageProcessor": Processor((384, 384), white=True, square=True, scale=CLIP_SCALE),
     "SiglipImageProcessor": Processor((224, 224), white=True),
+    "Siglip2ImageProcessor": Processor((256, 256), resample="bilinear", white=True, squares=True),
     "PvtImageProcessor": Processor((224, 224), square=True, scale=IMAGENET),
     "MobileNetV1ImageProcessor": Processor(256, (224, 224), resample="bilinear"),
     "ViltImageProcessor": Processor(384, multiple=32),
@@ -85,6 +88,10 @@ def read_preparation(given: TheirConfig, usual: str) -> Preparation:
     if number >= len(FILTERS):
         raise ConfigError(f"resample is {number}; expected 0 to {len(FILTERS) - 1}", where=given.where)
     made = Preparation(resample=FILTERS[number], white=given.truth("do_convert_rgb", known.white))
+    if known.squares:
+        given.only("do_resize", True)
+        patch, most = given.whole("patch_size", PATCH), given.whole("max_num_patches", MOST_PATCHES)
+        return made.replace(multiple=patch, most=most)
     if given.truth("do_resize", True):
         made = made.replace(**_resize(given, known))
     if not given.truth("do_center_crop", known.crop is not None):
@@ -124,7 +131,7 @@ def write_preprocessor(embed: PictureEmbed.Config, preparation: Preparation | No
         "do_convert_rgb": preparation.white,
         "do_normalize": True,
         "do_rescale": True,
-        "do_resize": preparation.sides is not None or preparation.shortest is not None,
+        "do_resize": any(one is not None for one in (preparation.sides, preparation.shortest, preparation.most)),
         "image_mean": list(embed.mean * (embed.channels // len(embed.mean))),
         "image_processor_type": _processor_for(preparation),
         "image_std": list(embed.std * (embed.channels // len(embed.std))),
@@ -201,6 +208,8 @@ def _each(given: TheirConfig, key: str, default: tuple[float, ...]) -> tuple[flo
 
 def _processor_for(preparation: Preparation) -> str:
     """A processor of theirs with these steps, in earlier versions of their library too."""
+    if preparation.most is not None:
+        return "Siglip2ImageProcessor"
     if preparation.multiple is not None:
         return "ViltImageProcessor"
     if preparation.sides is None:
@@ -209,6 +218,8 @@ def _processor_for(preparation: Preparation) -> str:
 
 
 def _written_size(preparation: Preparation) -> dict[str, Any]:
+    if preparation.most is not None:
+        return {"patch_size": preparation.multiple, "max_num_patches": preparation.most}
     if preparation.sides is not None:
         return {"size": _named(preparation.sides)}
     if preparation.multiple is not None:

@@ -4,7 +4,7 @@ A `Code` turns coordinates into vectors; a `Place` says how code and content mee
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import torch
@@ -91,14 +91,14 @@ class Grid(Code):
         """`rows` times `columns` places; vectors start with standard deviation `std`.
 
         `mixed` is how places around are weighed: linear with two along each axis, cubic with four (Keys, 1981), or
-        smoothed: cubic, over as many more places as the picture has fewer than the grid.
+        smoothed: cubic, over as many more places as the picture has fewer than the grid; or smoothed linear likewise.
         """
 
         rows: int
         columns: int
         axes: tuple[str, ...] = ("row", "column")
         std: float = 0.02
-        mixed: Literal["linear", "cubic", "smoothed"] = "linear"
+        mixed: Literal["linear", "cubic", "smoothed", "smoothed linear"] = "linear"
 
         def check(self) -> None:
             at_least(self, 1, "rows", "columns")
@@ -109,14 +109,15 @@ class Grid(Code):
         super().__init__()
         self.axes, self.rows, self.columns = config.axes, config.rows, config.columns
         self.beside = _cubic if config.mixed == "cubic" else _linear
-        self.smoothed = config.mixed == "smoothed"
+        self.smoothed = config.mixed in SMOOTHING
+        self.kernel = SMOOTHING.get(config.mixed, _cubic_kernel)
         self.table = nn.Embedding(config.rows * config.columns, dim)
         nn.init.normal_(self.table.weight, std=config.std)
 
     def forward(self, coords: Mapping[str, Tensor]) -> Float[Tensor, "B N D"]:
         row, column = (axis_of(coords, axis).to(self.table.weight.dtype) for axis in self.axes)
         if self.smoothed:
-            down, across = _smooth(row, self.rows), _smooth(column, self.columns)
+            down, across = _smooth(row, self.rows, self.kernel), _smooth(column, self.columns, self.kernel)
             table = self.table.weight.view(self.rows, self.columns, -1)
             return torch.einsum("bnr,bnc,rcd->bnd", down, across, table)
         columns = self.beside(column, self.columns)
@@ -144,17 +145,29 @@ def _cubic(place: Tensor, size: int) -> list[tuple[Tensor, Tensor]]:
 SMOOTH_SLOPE = -0.5  # the same of the kernel that smooths
 
 
-def _smooth(place: Float[Tensor, "B N"], size: int) -> Float[Tensor, "B N S"]:
-    """The weights of all grid places for each coordinate: a cubic kernel, as wide as a step between coordinates.
+def _smooth(place: Float[Tensor, "B N"], size: int, kernel: Callable[[Tensor], Tensor]) -> Float[Tensor, "B N S"]:
+    """The weights of all grid places for each coordinate: a kernel, as wide as a step between coordinates.
 
     The first of these lies half a step from the edge, which says how long a step is.
     """
     step = (2 * place.amin(1, keepdim=True) + 1).clamp(min=1.0)[..., None]
-    away = (torch.arange(size, device=place.device) - place[..., None]).abs() / step
+    weights = kernel((torch.arange(size, device=place.device) - place[..., None]).abs() / step)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def _cubic_kernel(away: Tensor) -> Tensor:
+    """The weight of a place so many steps away: a cubic curve over two steps on each side."""
     near = ((SMOOTH_SLOPE + 2) * away - (SMOOTH_SLOPE + 3)) * away * away + 1
     far = ((SMOOTH_SLOPE * away - 5 * SMOOTH_SLOPE) * away + 8 * SMOOTH_SLOPE) * away - 4 * SMOOTH_SLOPE
-    weights = torch.where(away < 1, near, torch.where(away < 2, far, torch.zeros_like(away)))
-    return weights / weights.sum(-1, keepdim=True)
+    return torch.where(away < 1, near, torch.where(away < 2, far, torch.zeros_like(away)))
+
+
+def _linear_kernel(away: Tensor) -> Tensor:
+    """The same: a straight line over one step on each side."""
+    return (1 - away).clamp(min=0.0)
+
+
+SMOOTHING: dict[str, Callable[[Tensor], Tensor]] = {"smoothed": _cubic_kernel, "smoothed linear": _linear_kernel}
 
 
 def _linear(place: Tensor, size: int) -> list[tuple[Tensor, Tensor]]:

@@ -8,6 +8,7 @@ import pytest
 from helpers.trials import DATA, train
 
 import weft
+from weft.core import SpanEnds
 from weft.domains.recognising import recognise
 from weft.domains.texts.encoded.questions import tokens_of
 from weft.domains.texts.measures import answer_scores
@@ -115,3 +116,12 @@ def test_places_of_tokens_are_those_of_their_characters(kind: str):
 def test_answers_count_as_squad_counts_them():
     exact, f1 = answer_scores(["The old mill.", "mill", "", ""], [["old mill"], ["old mill", "a pond"], [], ["x"]])
     assert exact.tolist() == [1, 0, 1, 0] and f1.tolist() == pytest.approx([1, 2 / 3, 1, 0])
+
+
+def test_an_encoder_that_filled_blanks_learns_to_find_answers(tmp_path: Path):
+    origin = Path(__file__).parents[2] / "fixtures" / "foreign" / "bert"
+    run = weft.train(
+        DATA / "lives.jsonl", from_=origin, out=tmp_path / "run", steps=2, quiet=True, baselines=False, precision="fp32"
+    )
+    assert run.report["task"] == "answer-text" and isinstance(run.model.head, SpanEnds)
+    assert run.model.config.embed.segments == 2 and len(run.predict(ASKED)) == 1

@@ -17,6 +17,8 @@ CLIP_PICTURES = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers"
 CLIP = {"text_config": CLIP_TEXT, "vision_config": CLIP_PICTURES, "projection_dim": 20}
 SIGLIP_TEXT = {**{key: value for key, value in CLIP_TEXT.items() if "token" not in key}, "pad_token_id": 1}
 SIGLIP = {"text_config": {**SIGLIP_TEXT, "projection_size": 32}, "vision_config": CLIP_PICTURES}
+PATCHED = {**{key: value for key, value in CLIP_PICTURES.items() if key != "image_size"}, "num_patches": 16}
+SIGLIP2 = {"text_config": {**SIGLIP_TEXT, "projection_size": 32}, "vision_config": PATCHED}
 CASES: dict[str, tuple[str, dict]] = {
     "convnext": ("ConvNextForImageClassification", CONVNEXT),
     "convnext, no layer scale": ("ConvNextForImageClassification", {**CONVNEXT, "layer_scale_init_value": 0.0}),
@@ -81,6 +83,8 @@ CASES: dict[str, tuple[str, dict]] = {
             "vision_config": {**CLIP_PICTURES, "hidden_act": "gelu", "num_channels": 1, "layer_norm_eps": 1e-4},
         },
     ),
+    "siglip2, places in between": ("Siglip2Model", SIGLIP2),
+    "siglip2": ("Siglip2Model", {**SIGLIP2, "text_config": {**SIGLIP2["text_config"], "hidden_act": "gelu"}}),
     "siglip, pictures alone, pooler": ("SiglipVisionModel", CLIP_PICTURES),
     "clip, pictures alone, pooler": ("CLIPVisionModel", CLIP_PICTURES),
     "clip, pictures alone, projected": ("CLIPVisionModelWithProjection", {**CLIP_PICTURES, "projection_dim": 12}),

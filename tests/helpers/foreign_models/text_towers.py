@@ -1,4 +1,4 @@
-"""CLIP's tower of texts alone, and texts that CLIP and SigLIP read."""
+"""CLIP's tower of texts alone, and texts that CLIP and SigLIP read; pictures as SigLIP 2 takes them."""
 
 from typing import Any
 
@@ -21,6 +21,17 @@ def ended_texts(config: Any, draw: torch.Generator) -> dict[str, torch.Tensor]:
         ids[row, place:] = end
         mask[row, place + 1 :] = 0
     return {"input_ids": ids, "attention_mask": mask}
+
+
+def patched_pictures(config: Any, draw: torch.Generator, rows: int = 3, columns: int = 5) -> dict[str, torch.Tensor]:
+    """Two pictures cut into patches, as SigLIP 2 is given them, with room for two patches more."""
+    size = config.num_channels * config.patch_size**2
+    mask = torch.arange(rows * columns + 2).expand(2, -1) < rows * columns
+    return {
+        "pixel_values": torch.randn(2, rows * columns + 2, size, generator=draw),
+        "pixel_attention_mask": mask.long(),
+        "spatial_shapes": torch.tensor([[rows, columns]] * 2),
+    }
 
 
 def filled_texts(config: Any, draw: torch.Generator) -> dict[str, torch.Tensor]:

@@ -43,7 +43,7 @@ from weft.interop.families.opt import Opt
 from weft.interop.families.phi3 import Phi3
 from weft.interop.families.qwen import Qwen2, Qwen3
 from weft.interop.families.resnet import Resnet
-from weft.interop.families.siglip import Siglip, SiglipVision
+from weft.interop.families.siglip import Siglip, Siglip2, SiglipVision
 from weft.interop.families.smollm3 import SmolLm3
 from weft.interop.families.swin import Swin
 from weft.interop.families.t5 import T5, Mt5, Umt5
@@ -109,6 +109,7 @@ _ALL = (
     ClipVision(),
     ClipText(),
     Siglip(),
+    Siglip2(),
     SiglipVision(),
 )
 FAMILIES: dict[str, Family] = {family.name: family for family in _ALL}
