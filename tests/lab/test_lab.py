@@ -72,7 +72,7 @@ def _check(result: Result) -> None:
     assert outcome.lines and all(points for points in outcome.lines.values())
     assert all(math.isfinite(y) for points in outcome.lines.values() for _, y in points)
     page = pages.web_page(result).decode()
-    assert "<svg" in page and result.command in page and "http" not in page.split("<svg")[0]
+    assert "<svg" in page and result.command in page and "http:" not in page.split("<svg")[0]
 
 
 @pytest.mark.parametrize("name", LIGHT)

@@ -29,6 +29,7 @@ def evaluation(report: Report) -> Iterator[str]:
     yield from _by_class(report)
     yield from _confused(report)
     yield from _mistaken(report)
+    yield from _memorised(report)
     if report.get("pictures"):
         yield "pictures: " + ", ".join(report["pictures"])
 
@@ -44,6 +45,17 @@ def beside(report: Report, width: int = 16) -> Iterator[str]:
         yield from textwrap.wrap(won["sentence"], LINE)
     for remark in report.get("baseline_remarks", ()):
         yield from textwrap.wrap(f"note: {remark}", LINE)
+
+
+def _memorised(report: Report) -> Iterator[str]:
+    """What the model knows by heart of its training text."""
+    found = report.get("memorised")
+    if found:
+        yield "known by heart:"
+        for sentence in found["sentences"]:
+            yield from textwrap.wrap(sentence, LINE, initial_indent="  ", subsequent_indent="  ")
+        if found["known"]:
+            yield f"  among them: {', '.join(found['known'])}"
 
 
 def _tested(report: Report, width: int) -> Iterator[str]:

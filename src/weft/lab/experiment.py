@@ -83,7 +83,7 @@ def experiment(word: str) -> Experiment:
         near = nearest(word.lower(), CLAIMS)
         raise WeftError(f"no claim is called {word!r}", where="weft lab", fix=near or "`weft lab` lists them")
     found = importlib.import_module(f"weft.lab.claims.{word.lower()}")
-    made: Experiment = getattr(found, word.capitalize())()
+    made: Experiment = getattr(found, f"{word.capitalize()}Experiment")()
     return made
 
 

@@ -11,10 +11,16 @@ from weft.json_text import write_json
 from weft.lab.running import Result
 from weft.lab.verdict import interval
 
-STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1b2733}"
-    "h1{font-size:1.3rem}svg{max-width:100%;height:auto}pre{overflow-x:auto}"
-)
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+STYLE = """
+:root { --ink: #1b2733; --edge: #c5ced8; --ground: #fff; color-scheme: light; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e8eef4; --edge: #3b4a59; --ground: #111a23; color-scheme: dark } }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { color: var(--ink); background: var(--ground); }
+h1 { font-size: 1.3rem; } figure { margin: 1rem 0; background: #fff; } svg { max-width: 100%; height: auto; }
+pre, table { overflow-x: auto; } table { border-collapse: collapse; margin: 1rem 0; display: block; }
+td, th { border-bottom: 1px solid var(--edge); padding: .2rem .8rem .2rem 0; text-align: left; }
+"""  # the look page's colours
 
 
 def figure(result: Result, format: Format = "svg") -> bytes:
@@ -86,8 +92,8 @@ def web_page(result: Result) -> bytes:
     ]
     facts = [(name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}") for name, mean, low, high in _facts(result)]
     body = "".join(f"<p>{html.escape(part)}</p>" for part in result.experiment.told.split("\n\n"))
-    drawn = figure(result).decode()
-    body += f"<figure>{drawn[drawn.index('<svg') :]}</figure>"
+    svg = figure(result).decode("utf-8")
+    body += f"<figure>{svg[svg.index('<svg') :]}</figure>"
     body += f"<p><strong>{html.escape(result.verdict.word)}</strong>: {html.escape(number(result))}</p>"
     body += f"<p>Measured: {html.escape(claim.effect)}. Rule: {html.escape(claim.rule)}. {html.escape(claim.note)}</p>"
     body += f"<pre>{html.escape(result.command)}</pre>"
@@ -98,7 +104,10 @@ def web_page(result: Result) -> bytes:
         f"<details><summary>Settings</summary><pre>{html.escape(write_json(result.settings.to_json()))}</pre></details>"
     )
     title = html.escape(f"{claim.id} {claim.name}: {claim.says}")
-    head = f'<meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    head = (
+        f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        f'<meta name="viewport" content="width=device-width"><title>{title}</title><style>{STYLE}</style>'
+    )
     return f'<!doctype html><html lang="en"><head>{head}</head><body><h1>{title}</h1>{body}</body></html>\n'.encode()
 
 

@@ -196,9 +196,10 @@ class Run:
             trained = self._loaded if baselines else None
             found, what = evaluate(self.task, run, [str(d) for d in named], progress, trained, options)
             pictures = found.pictures()
+            further = self.task.examined(self._loaded, how, progress)
         written = self._illustrate(pictures, named)
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
-                "metrics": dict(found.metrics), **found.more, **written}  # fmt: skip
+                "metrics": dict(found.metrics), **found.more, **further, **written}  # fmt: skip
 
     def _illustrate(self, pictures: Mapping[str, bytes], data: Sequence[str | Path]) -> dict[str, Any]:
         """Write the pictures of an evaluation into the run folder, and say where they are."""

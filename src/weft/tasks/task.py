@@ -253,6 +253,10 @@ class Task(Exchange, Generic[D, E, S]):
         takes as many as there is time for.
         """
 
+    def examined(self, run: Loaded, how: Any, progress: Progress) -> Mapping[str, Any]:
+        """What an evaluation is asked for beside measures, for its report; `how` is an `Evaluate`."""
+        return {}
+
     def baselines(self, run: Loaded, data: D, held_out: Any, measured: Measured) -> Iterator[Baseline]:
         """Plain methods on the same held-out data, the cheapest first, fitted on `data.train` alone.
 

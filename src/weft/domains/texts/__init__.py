@@ -11,6 +11,7 @@ dataset         which of them are trained on and which are held out
 codec           TextCodec, TagCodec and TurnCodec
 encoded         the data as ids and as samples
 recipe          language models and encoders that suit a budget
+exposure        what a language model knows by heart: ranks of rare numbers and names
 measures        tags and the entities they spell out, answers in passages: F1
 baselines       plain methods: counts of words, endings of words, n-grams of tokens
 views           attention within a text, vectors of texts

@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal, cast, final
+from typing import Any, ClassVar, Literal, cast, final
 
 import numpy as np
 
 from weft.batches.source import Source
+from weft.domains.texts import exposure
 from weft.domains.texts.baselines.ngrams import MOST_BYTES, Ngrams, order_for, training_ids
 from weft.domains.texts.cards import LANGUAGE_MODEL
 from weft.domains.texts.codec.text import TextCodec
@@ -73,7 +74,20 @@ from weft.tasks.proof import Proof
 from weft.tasks.recipe import check_vocabulary, with_model_settings
 from weft.tasks.request import Draft, Embedded, Listen, Loaded, Measured, Prediction
 from weft.tasks.task import Task
+from weft.tasks.using import own_data
 from weft.training.progress import Progress
+
+
+class MeasuredText(Compute):
+    """Settings of an evaluation."""
+
+    memorised: bool = False
+
+    about: ClassVar[Mapping[str, str]] = {
+        **Compute.about,
+        "memorised": "rank rare numbers and names of the training text among others of the same form: what the model "
+        "knows by heart (memorisation)",
+    }
 
 
 class Continuing(Sampling, Compute):
@@ -176,7 +190,7 @@ class LanguageModel(Task[AnyText, AnyIds, TextTraining]):
     unit = "token"
     asks = (Asks("text", "a text", lines=True),)
     embeds = (Asks("text", "a text", lines=True),)
-    Predict, Look, Embed = Continuing, LookAtText, Embedding
+    Predict, Evaluate, Look, Embed = Continuing, MeasuredText, LookAtText, Embedding
 
     def codecs(self, data: AnyText, training: TextTraining, known: Codecs) -> Codecs:
         text = text_of(known) if "text" in known else self._learned_codec(data, training)
@@ -277,6 +291,16 @@ class LanguageModel(Task[AnyText, AnyIds, TextTraining]):
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "bits_per_byte": bits}
         more = {"tokens": seen, "bytes": round(size), **part, **text.notes()}
         return Measured(text.documents, metrics, more, tally=_bits(rows[:, 0], rows[:, 2] * each))
+
+    def examined(self, run: Loaded, how: Any, progress: Progress) -> Mapping[str, Any]:
+        if not (isinstance(how, MeasuredText) and how.memorised):
+            return {}
+        data = own_data(self, run)
+        if not isinstance(data, TextData):
+            raise ConfigError("what is known by heart is measured on running text, not on talks", where="memorised")
+        tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)
+        progress.say("  ranking rare numbers and names of the training text")
+        return {"memorised": exposure.report(run.model, tokenizer, context, data.train, data.held_out, lambda _: None)}
 
     def baselines(self, run: Loaded, data: AnyText, held_out: HeldText, measured: Measured) -> Iterator[Baseline]:
         tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)

@@ -13,7 +13,7 @@ from weft.lab.experiment import Claim, Experiment, Outcome
 from weft.runs import train
 
 
-class Data(Experiment):
+class DataExperiment(Experiment):
     """ViTs need more data than convolutional networks, and catch up."""
 
     claim = Claim(

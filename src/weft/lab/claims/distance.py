@@ -14,7 +14,7 @@ from weft.lab.exercise import NOTHING, accuracy, stream, taught
 from weft.lab.experiment import Claim, Experiment, Outcome
 
 
-class Distance(Experiment):
+class DistanceExperiment(Experiment):
     """Information that lies far apart is harder for an RNN; a transformer reads it directly."""
 
     claim = Claim(
@@ -58,7 +58,7 @@ class Distance(Experiment):
         return Outcome(effect=last["transformer"] - max(last["RNN"], last["LSTM"]), lines=lines)
 
 
-def _line(how: Distance.Settings, length: int, lines: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _line(how: DistanceExperiment.Settings, length: int, lines: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Lines, whose last token has the first as its target."""
     ids = torch.randint(how.symbols, (lines, length))
     targets = torch.full_like(ids, NOTHING)

@@ -12,7 +12,7 @@ from weft.lab.experiment import Claim, Experiment, Outcome
 from weft.runs import train
 
 
-class Fourier(Experiment):
+class FourierExperiment(Experiment):
     """Fourier features beat raw coordinates."""
 
     claim = Claim(

@@ -16,7 +16,7 @@ from weft.modalities.text import Text
 NEAR, FAR = 1, 5
 
 
-class Heads(Experiment):
+class HeadsExperiment(Experiment):
     """One head averages what it reads; several heads see several things."""
 
     claim = Claim(
@@ -69,7 +69,7 @@ class Heads(Experiment):
         return Outcome(effect=last[min(how.heads)] - last[max(how.heads)], lines=lines, facts=facts)
 
 
-def _asked(model: torch.nn.Module, how: Heads.Settings) -> tuple[torch.Tensor, float]:
+def _asked(model: torch.nn.Module, how: HeadsExperiment.Settings) -> tuple[torch.Tensor, float]:
     """Loss over both answers, and how often both are right."""
     ids = torch.randint(how.symbols, (64, how.length))
     logits = model(Text(ids))[:, FAR:].unflatten(-1, (2, how.symbols))

@@ -13,7 +13,7 @@ from weft.lab.experiment import Claim, Experiment, Outcome
 from weft.position import Learned, Sinusoidal
 
 
-class Longer(Experiment):
+class LongerExperiment(Experiment):
     """Sines and cosines extend to inputs longer than those trained on; a learned table cannot."""
 
     claim = Claim(
@@ -57,7 +57,7 @@ class Longer(Experiment):
         return Outcome(effect=sum(sines) / len(sines) - sum(table) / len(table), lines=lines)
 
 
-def _asked(model: torch.nn.Module, how: Longer.Settings, length: int) -> float:
+def _asked(model: torch.nn.Module, how: LongerExperiment.Settings, length: int) -> float:
     """Accuracy, 0 where the model refuses lines of this length."""
     try:
         return accuracy(model, *_line(how, 256, length))  # type: ignore[arg-type]
@@ -65,6 +65,6 @@ def _asked(model: torch.nn.Module, how: Longer.Settings, length: int) -> float:
         return 0.0
 
 
-def _line(how: Longer.Settings, lines: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _line(how: LongerExperiment.Settings, lines: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
     ids = torch.randint(how.symbols, (lines, length))
     return ids, back(ids, 3)

@@ -14,7 +14,7 @@ from weft.lab.experiment import Claim, Experiment, Outcome
 from weft.runs import train
 
 
-class Memorise(Experiment):
+class MemoriseExperiment(Experiment):
     """Language models memorise training data, such as names and numbers planted in it."""
 
     claim = Claim(

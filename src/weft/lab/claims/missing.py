@@ -15,7 +15,7 @@ from weft.models import Stream
 from weft.position import Add, Sinusoidal
 
 
-class Missing(Experiment):
+class MissingExperiment(Experiment):
     """Masked models handle missing values."""
 
     claim = Claim(
@@ -73,12 +73,12 @@ class Missing(Experiment):
 
 
 @torch.inference_mode()
-def _accuracy(model: Stream, how: Missing.Settings, share: float) -> float:
+def _accuracy(model: Stream, how: MissingExperiment.Settings, share: float) -> float:
     ids, periods = _lines(how, 512, torch.full((512, 1), share))
     return float((model.eval()(Text(ids)).argmax(-1) == periods).float().mean())
 
 
-def _lines(how: Missing.Settings, lines: int, share: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _lines(how: MissingExperiment.Settings, lines: int, share: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Lines that repeat a random pattern, with a share of the tokens replaced by the token for "missing"."""
     which = torch.randint(len(how.periods), (lines,))
     period = torch.tensor(how.periods)[which][:, None]

@@ -17,7 +17,7 @@ from weft.modalities.image import Picture
 from weft.runs import train
 
 
-class Norms(Experiment):
+class NormsExperiment(Experiment):
     """Layer norm gives the same output in training and in use, whatever the batch; batch norm does not."""
 
     claim = Claim(

@@ -13,7 +13,7 @@ from weft.modalities.text import Text
 from weft.position import Sinusoidal
 
 
-class Order(Experiment):
+class OrderExperiment(Experiment):
     """Self-attention without positions is permutation-equivariant; with positions it is not."""
 
     claim = Claim(

@@ -14,7 +14,7 @@ from weft.lab.experiment import Claim, Experiment, Outcome
 from weft.runs import train
 
 
-class Pretraining(Experiment):
+class PretrainingExperiment(Experiment):
     """Pre-training and then fine-tuning beats training from scratch on little data."""
 
     claim = Claim(

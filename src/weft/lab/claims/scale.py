@@ -13,7 +13,7 @@ from weft.lab.experiment import Claim, Experiment, Outcome
 from weft.modalities.text import Text
 
 
-class Scale(Experiment):
+class ScaleExperiment(Experiment):
     """Without 1/sqrt(d) attention is peaked at the start, and training is slower."""
 
     claim = Claim(
@@ -58,6 +58,6 @@ class Scale(Experiment):
         return Outcome(effect=last["plain"] - last["scaled"], lines=lines, facts=facts)
 
 
-def _line(how: Scale.Settings, lines: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _line(how: ScaleExperiment.Settings, lines: int) -> tuple[torch.Tensor, torch.Tensor]:
     ids = torch.randint(how.symbols, (lines, how.length))
     return ids, back(ids, 3)

@@ -15,7 +15,7 @@ from weft.models import Stream
 from weft.position import Rotary
 
 
-class Shots(Experiment):
+class ShotsExperiment(Experiment):
     """In-context (few-shot) learning emerges in a trained model."""
 
     claim = Claim(
@@ -62,7 +62,7 @@ class Shots(Experiment):
         return Outcome(effect=by_pairs[-1] - by_pairs[0], lines=lines, facts=facts)
 
 
-def _line(how: Shots.Settings, lines: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _line(how: ShotsExperiment.Settings, lines: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Letter, digit, letter, digit …; each letter's target is its digit; and whether the letter was shown before."""
     digits = torch.randint(how.letters, (lines, how.letters))
     letters = torch.randint(how.letters, (lines, how.pairs))
@@ -74,7 +74,7 @@ def _line(how: Shots.Settings, lines: int) -> tuple[torch.Tensor, torch.Tensor, 
 
 
 @torch.inference_mode()
-def _right(model: Stream, how: Shots.Settings) -> tuple[list[float], float]:
+def _right(model: Stream, how: ShotsExperiment.Settings) -> tuple[list[float], float]:
     """Accuracy by the number of pairs before, and over all letters shown before."""
     ids, targets, seen = _line(how, 512)
     right = (model.eval()(Text(ids)).argmax(-1) == targets)[:, ::2].float()

@@ -17,7 +17,7 @@ from weft.runs import train
 from weft.runs.soup import soup
 
 
-class Soup(Experiment):
+class SoupExperiment(Experiment):
     """The average of fine-tuned models is at least as good as the single ones, at no extra cost in use."""
 
     claim = Claim(

@@ -15,7 +15,7 @@ from weft.lab.experiment import Claim, Experiment, Outcome
 from weft.tokens import Tokens
 
 
-class Square(Experiment):
+class SquareExperiment(Experiment):
     """Attention costs grow with the square of the length; sparse attention grows linearly."""
 
     claim = Claim(

@@ -12,7 +12,7 @@ from weft.config import Config
 from weft.lab.experiment import Claim, Experiment, Outcome
 
 
-class Temperature(Experiment):
+class TemperatureExperiment(Experiment):
     """The temperature of a softmax sharpens or flattens it."""
 
     claim = Claim(
