@@ -1,4 +1,4 @@
-"""The confusion of classes: right answers blue, mistakes red, for two classes or a hundred."""
+"""The confusion of classes: right answers blue, mistakes brown, for two classes or a hundred."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_rows_are_true_and_columns_are_found():
     (cells,) = images(confusion(COUNTS, CLASSES, format="svg"))
     found = np.array([[blue(cells[i, j]) for j in range(3)] for i in range(3)])
     assert (np.diagonal(found) > 50).all()
-    assert found[2, 1] < found[0, 1] < found[1, 0] < 0, "the redder, the larger the share of the row"
+    assert found[2, 1] < found[0, 1] < found[1, 0] < 0, "the browner, the larger the share of the row"
     assert found[0, 2] == found[1, 2] == found[2, 0] == 0
 
 
@@ -31,7 +31,12 @@ def test_every_class_has_its_names_and_its_recall():
     found = texts(confusion(COUNTS, CLASSES, format="svg", title="Mistakes"))
     assert all(found.count(name) == 2 for name in CLASSES) and "Mistakes" in found
     assert {"90%", "98%", "40%"} <= set(found)
-    assert any("305 of 350 are right, 87.1%; red is darkest at 60% of a class" in text for text in found)
+    assert any("305 of 350 are right, 87.1%; brown is darkest at 60% of a class" in text for text in found)
+
+
+def test_precision_is_the_share_of_what_was_found_as_a_class():
+    found = texts(confusion(np.array([[8, 2], [0, 10]]), ["a", "b"], format="svg"))
+    assert {"recall", "precision", "80%", "83%"} <= set(found), "8 of 10, 10 of 12"
 
 
 def test_few_classes_have_numbers_and_many_have_words():

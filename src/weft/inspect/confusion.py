@@ -7,7 +7,8 @@ import numpy as np
 from weft.errors import DataError
 from weft.inspect.figures import EDGE, INK, PALE, SERIES, SHADES, Format, Sheet, shades, sheet
 
-WRONG = ["#ffffff", "#fbe3de", "#f0ab9f", "#d9605f", "#a8243a"]  # as SHADES, for mistakes
+WRONG = ["#ffffff", "#fdf0d5", "#f5d08d", "#d99a3c", "#8f5a0f"]  # as SHADES, for mistakes
+LEAST_DARKEST = 0.5  # a mistake is darkest where it takes half of its class: rare ones stay pale
 MAX_NUMBERED_CLASSES = 20  # with more classes, cells show no numbers
 MAX_LABEL = 24  # characters of a label
 NAMED_MISTAKES = 5  # the commonest mistakes, listed in words where cells show no numbers
@@ -15,9 +16,10 @@ BAR_INCHES = 1.1  # length of a bar of 100 %
 
 
 def confusion(counts: np.ndarray, classes: Sequence[str], *, format: Format = "png", title: str = "") -> bytes:
-    """A PNG or SVG of counts[true, found]: each row a true class, blue where it was found, red where another was.
+    """A PNG or SVG of counts[true, found]: each row a true class, blue where it was found, brown where another was.
 
-    Shades are shares of the row. At the side, how much of each class was found.
+    Shades are shares of the row. At the side, how much of each class was found (recall), and how much of what was found
+    as this class is right (precision).
     """
     counts = np.asarray(counts)
     if counts.shape != (len(classes), len(classes)) or not len(classes):
@@ -31,7 +33,8 @@ def confusion(counts: np.ndarray, classes: Sequence[str], *, format: Format = "p
     with sheet(format) as on:
         _cells(on, counts, total, cell)
         _names(on, [_short(name) for name in classes], cell)
-        _found(on, counts, total, cell)
+        _bars(on, counts, total, cell, "recall", 0.12, "none there")
+        _bars(on, counts, counts.sum(0), cell, "precision", 0.12 + BAR_INCHES + 0.7, "none found")
         _words(on, counts, classes, cell * size)
         if title:
             on.text(0, -on.top() - 0.16, title, size=12, va="bottom")
@@ -52,9 +55,9 @@ def _step(cell: float) -> int:
 
 
 def _darkest(counts: np.ndarray) -> float:
-    """The share of a class that is the darkest red: of the commonest mistake, if it is no rare one."""
+    """The share of a class that is the darkest brown: of the commonest mistake, if it is no rare one."""
     shares = counts / np.maximum(counts.sum(1), 1e-30)[:, None]
-    return max(float(shares[~np.eye(len(counts), dtype=bool)].max(initial=0.0)), 0.05)
+    return max(float(shares[~np.eye(len(counts), dtype=bool)].max(initial=0.0)), LEAST_DARKEST)
 
 
 def _cells(on: Sheet, counts: np.ndarray, total: np.ndarray, cell: float) -> None:
@@ -91,29 +94,32 @@ def _names(on: Sheet, names: Sequence[str], cell: float) -> None:
     on.text(*corner, "true ↓  found →", size=7.5, color=PALE, ha="right", va="bottom")
 
 
-def _found(on: Sheet, counts: np.ndarray, total: np.ndarray, cell: float) -> None:
-    """Bars at the right: the share of each class that was found."""
+def _bars(on: Sheet, counts: np.ndarray, total: np.ndarray, cell: float, name: str, gap: float, absent: str) -> None:
+    """Bars at the right: the share that is right of a total for each class, of those there or of those found.
+
+    `absent` is written where there is nothing to share.
+    """
     size, right = len(counts), cell * len(counts)
-    recall = np.diagonal(counts) / np.maximum(total, 1e-30)
-    left = right + 0.12
+    shares = np.diagonal(counts) / np.maximum(total, 1e-30)
+    left = right + gap
     axis = on.axis(left, 0, BAR_INCHES, cell * size, frame=None)
     axis.set(xlim=(0, 1), ylim=(size - 0.5, -0.5))
     axis.barh(np.arange(size), np.ones(size), height=0.62, color="#f1f4f8")
-    axis.barh(np.arange(size), recall, height=0.62, color=SERIES[0])
+    axis.barh(np.arange(size), shares, height=0.62, color=SERIES[0])
     for n in range(0, size, _step(cell)):
-        words = f"{recall[n]:.0%}" if total[n] else "none there"
+        words = f"{shares[n]:.0%}" if total[n] else absent
         on.text(left + BAR_INCHES + 0.06, (n + 0.5) * cell, words, size=_font(cell), color=PALE, va="center_baseline")
     axis.plot([1, 1], [-0.5, size - 0.5], color=EDGE, linewidth=0.6)
-    on.text(left + BAR_INCHES + 0.06, -0.06, "recall", size=7.5, color=PALE, va="bottom")
+    on.text(left, -0.06, name, size=7.5, color=PALE, va="bottom")
 
 
 def _words(on: Sheet, counts: np.ndarray, classes: Sequence[str], y: float) -> None:
-    """Below: how much is right in all, how red is to be read, and the commonest mistakes."""
+    """Below: how much is right in all, how brown is to be read, and the commonest mistakes."""
     total = counts.sum()
     mistakes = counts * ~np.eye(len(counts), dtype=bool)
     right = f"{np.trace(counts):,.0f} of {total:,.0f} are right, {np.trace(counts) / max(total, 1e-30):.1%}"
-    red = f"; red is darkest at {_darkest(counts):.0%} of a class" if mistakes.any() else ""
-    on.text(0, y + 0.1, right + red, color=PALE)
+    brown = f"; brown is darkest at {_darkest(counts):.0%} of a class" if mistakes.any() else ""
+    on.text(0, y + 0.1, right + brown, color=PALE)
     if len(counts) <= MAX_NUMBERED_CLASSES or not mistakes.any():
         return
     order = np.argsort(-mistakes, axis=None, kind="stable")[:NAMED_MISTAKES]

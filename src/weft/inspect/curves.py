@@ -28,6 +28,11 @@ def loss_curve(metrics: list[dict[str, Any]], *, unit: str = "", title: str = ""
             low, high = losses.min(), np.quantile(losses, 0.98)
             axis.set_ylim(low - 0.08 * (high - low + 1e-9), high + 0.1 * (high - low + 1e-9))
         held = [(line["step"], line["held_out"]) for line in metrics if isinstance(line.get("held_out"), float)]
+        shown = np.array([*losses, *(value for _, value in held)])
+        if len(shown) and np.isfinite(shown).all() and shown.min() > 0:  # late progress is seen beside early
+            least, most = shown.min(), np.quantile(shown, 0.98)
+            room = max(most / least, 1.05) ** 0.1
+            axis.set(yscale="log", ylim=(least / room, most * room))
         if held:
             axis.plot(*zip(*held, strict=True), "o-", color=SERIES[1], markersize=4, linewidth=1, label="held out")
         _dress(axis, "step", f"loss, nats per {unit}" if unit else "loss")
@@ -112,6 +117,19 @@ def _spaced(axis: Any, places: list[float]) -> None:
     axis.xaxis.set_minor_formatter(NullFormatter())
 
 
+def _plain_numbers(dim: Any, low: float, high: float) -> None:
+    """Round numbers on a logarithmic axis, written out."""
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+
+    steps = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    wide = [float(step * part) for step in steps for part in (1, 2, 5) if low <= step * part <= high]
+    if len(wide) < 3:
+        wide = [place for place in MaxNLocator(6).tick_values(low, high) if low <= place <= high]
+    dim.set_major_locator(FixedLocator(wide))
+    dim.set_ticklabels([f"{place:.4g}" for place in wide])
+    dim.set_minor_locator(NullLocator())
+
+
 def _dress(axis: Any, x: str, y: str) -> None:
     """Axes in pale ink with their names, a grid, and no box."""
     from matplotlib.ticker import AutoLocator, MaxNLocator
@@ -119,7 +137,10 @@ def _dress(axis: Any, x: str, y: str) -> None:
     if axis.get_xscale() == "linear":
         whole = all(float(place).is_integer() for line in axis.lines for place in line.get_xdata())
         axis.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=whole))
-    axis.yaxis.set_major_locator(AutoLocator())
+    if axis.get_yscale() == "linear":
+        axis.yaxis.set_major_locator(AutoLocator())
+    else:
+        _plain_numbers(axis.yaxis, *axis.get_ylim())
     axis.set_xlabel(writable(x), fontsize=9, color=INK, family=fonts.families([x]))
     axis.set_ylabel(writable(y), fontsize=9, color=INK, family=fonts.families([y]))
     axis.tick_params(length=0, labelsize=8, labelcolor=PALE, pad=4)

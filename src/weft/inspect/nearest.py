@@ -111,10 +111,16 @@ class NearestView(View):
         with sheet(format) as on:
             on.text(0, -0.12, f"nearest to {self.asked}", size=12, va="bottom")
             axis = on.axis(0, 0, 3.6, 0.28 * max(1, len(self.found)))
-            axis.barh(range(len(self.found)), [one.similarity for one in self.found], color="#4a86c5", height=0.7)
+            cosines = [one.similarity for one in self.found]
+            axis.barh(range(len(self.found)), cosines, color="#4a86c5", height=0.7)
+            axis.set_xlim(min(0.0, *cosines, 0.0), max(1.0, *cosines, 1.0))
+            axis.set_xticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "0.25", "0.5", "0.75", "1"])
+            axis.tick_params(axis="x", length=2, labelsize=8, labelcolor=PALE, color=PALE)
+            for row, cosine in enumerate(cosines):
+                on.text(3.66, 0.28 * (row + 0.5), f"{cosine:.2f}", color=PALE, va="center")
             axis.set_yticks(range(len(self.found)), [one.token for one in self.found], color=INK)
             axis.invert_yaxis()
-            axis.set_xlabel("cosine", color=PALE)
+            axis.set_xlabel("cosine similarity", color=PALE, fontsize=9)
             return on.bytes()
 
     def document(self) -> LookDocument:

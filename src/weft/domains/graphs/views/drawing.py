@@ -100,5 +100,6 @@ def _write(on: Sheet, places: np.ndarray, names: Sequence[str], reader: int, sha
         if every or i == reader or i in most:
             share = f" {shares[i]:.0%}" if shares[i] >= 0.005 else ""
             left = (x + 0.06) / 1.12 * SIDE + 0.12
-            on.text(left, SIDE - (y + 0.06) / 1.12 * SIDE - 0.06, f"{names[i][:18]}{share}", size=7,
+            behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.75}  # edges pass below a name
+            on.text(left, SIDE - (y + 0.06) / 1.12 * SIDE - 0.06, f"{names[i][:18]}{share}", size=7, bbox=behind,
                     color=INK if share else PALE)  # fmt: skip
