@@ -4,12 +4,14 @@ No string is ever the name of a file: what is given as a value is refused, or re
 answered as the inputs alone are, in each of its formats, and keeps its columns.
 """
 
+import base64
 import io
+import json
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -145,6 +147,66 @@ def test_a_text_is_never_the_name_of_a_file(run: weft.Run, tmp_path: Path) -> No
                 except WeftError:
                     continue
         assert not strange(names, run), text
+
+
+def sent(value: Value) -> Any:
+    """A value as a client of the server sends it."""
+    if isinstance(value, np.ndarray):
+        return {"pixels": value.tolist()}
+    if isinstance(value, Content):
+        return {"base64": base64.b64encode(value.data).decode(), "ending": value.ending}
+    if isinstance(value, Questioned):
+        return {"picture": sent(value.picture), "question": value.question}
+    return list(value.coordinates) if isinstance(value, Spot) else value
+
+
+@pytest.fixture(scope="module")
+def served(run: weft.Run) -> Iterator[Callable[..., tuple[int, bytes]]]:
+    """What asks a server of the run, without a socket."""
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    from helpers.serving import asked
+
+    from weft.web.app import application
+    from weft.web.guard import Allowed
+    from weft.web.table import ServedRun, Table
+
+    app, state = application(Table([ServedRun("it", run)]), Allowed(1))
+
+    def ask_it(body: Any, path: str = "/api/predict/it", **more: str) -> tuple[int, bytes]:
+        return asked(app, path, body if isinstance(body, bytes) else json.dumps(body).encode(), **more)
+
+    yield ask_it
+    state.engine.close()
+
+
+def test_a_server_answers_values_as_python_does(run: weft.Run, served: Callable[..., tuple[int, bytes]]) -> None:
+    for value in values_of(run):
+        status, body = served({"input": sent(value), "settings": settings_of(run), "files": True})
+        known = list(ask(run, [Given(value, "input 1")], checked(run, "predict", settings_of(run), files=False)))
+        assert status == 200 and len(json.loads(body)["predictions"]) == len(known), body[:300]
+
+
+def test_a_server_opens_nothing_that_a_client_names(run: weft.Run, served: Callable[..., tuple[int, bytes]]) -> None:
+    texts = run.task.asks[0].kind == "text"
+    for name in ("x", "/etc/passwd", str(DATA / "ripples.nc"), "*", "http://127.0.0.1/x.png"):
+        short = settings_of(run)
+        forms: list[Any] = [name, {"picture": name, "question": name}, {"base64": name}, {"pixels": name}, [name],
+                            {"base64": "", "ending": name}, {"path": name}, {"url": name}, {"file": name},
+                            {"picture": {"base64": name}, "question": "x"}, {"nodes": name, "links": name}]  # fmt: skip
+        with watched() as names:
+            for form in forms:
+                status, body = served({"input": form, "settings": short})
+                assert status == 400 or (texts and form == name and status == 200), (form, status, body[:300])
+                assert len(body) < 4096
+            known = [*field_types(run.task.Predict), "output", "out", "schema", "outside", "encoding", "header"]
+            for setting in known if name in ("x", "/etc/passwd") else ():
+                status, body = served({"input": sent(values_of(run)[0]), "settings": {**short, setting: name}})
+                assert status in (200, 400), (setting, body[:300])
+            assert served({"input": name}, path=f"/api/predict/{name}")[0] == 404
+            assert served(PICTURE.data, kind="image/png", query=f"ending={name}&question={name}")[0] in (200, 400, 415)
+            assert served(b"", kind="application/octet-stream", query=f"output={name}")[0] in (400, 415)
+        assert name == "x" or not strange(names, run), name  # with the first, modules are loaded
 
 
 def test_values_are_answered_as_what_a_user_names(run: weft.Run) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from weft.cli import about, exchange, keeping, learning, trying, using
+from weft.cli import about, exchange, keeping, learning, serving, trying, using
 from weft.cli.outcome import exit_code
 from weft.cli.plain_help import with_plain_help
 from weft.version import VERSION
@@ -19,7 +19,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (learning, using, trying, exchange, about):  # the order of the help page
+for part in (learning, using, serving, trying, exchange, about):  # the order of the help page
     app.registered_commands += part.commands.registered_commands
 app.add_typer(keeping.commands)
 

@@ -120,6 +120,9 @@ class Continuing(Sampling, Compute):
     def rule(self, tokenizer: Tokenizer) -> Rule | None:
         """What may be written; None where anything may."""
         if self.choices:
+            if strange := [text for text in self.choices if tokenizer.unknown(text)]:
+                problem = f"{strange[0][:60]!r} has characters that this model does not know"
+                raise ConfigError(problem, where="choices", fix="choose texts of characters that it was trained on")
             return Choices([tokenizer.encode(text) for text in self.choices], tokenizer.end)
         if self.pattern is not None or self.schema is not None:
             from weft.generate.grammars import pattern_rule, schema_rule

@@ -1,0 +1,21 @@
+"""Runs served over HTTP: a page for people, an API for programs. Needs the extra `serve` (Starlette, uvicorn).
+
+Nothing is written, fetched or loaded by a request: runs stand in a table that is made at the start, and inputs are
+values, never names of files.
+
+    serving                   the socket, signals and the server; what `weft serve` calls
+    app                       all routes together
+    table, state              the runs, by the names in addresses; what all routes share
+    limits                    how much is taken at once
+    receiving                 HTTP as it comes in: deadlines, strict heads
+    guard                     who may ask: Host, Origin, methods, the token; headers of every answer
+    bodies                    what a request says, as bytes or strict JSON
+    inputs                    values of a request as inputs of a task
+    engine, jobs              the one thread that computes, its bounded queue; pieces of work and what is heard of them
+    replies, sending          answers and errors as JSON; results and streams of events, until the client leaves
+    predict                   /api/predict, /api/runs
+    metrics, openapi          /metrics; the description of all routes
+
+    loop thread:   receiving -> guard -> route -> bodies -> inputs -> Engine.submit
+    engine thread: one batch after the other -> Job.say -> the loop, which sends it
+"""

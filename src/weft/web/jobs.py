@@ -1,0 +1,147 @@
+"""Pieces of work, and how the loop hears of them while the engine's thread does them."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.config import Config
+from weft.runs.asking import ask, embedded
+from weft.tasks.asks import Answer, Given, Use
+from weft.web.replies import GONE, Refusal
+from weft.web.table import ServedRun
+
+END = object()
+EVENT = 64  # bytes around a piece of text in a stream
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a job takes of the queue: bytes that it holds, tokens that it may write."""
+
+    bytes: int = 0
+    tokens: int = 0
+
+
+class Job:
+    """Work for the engine. The loop iterates over what is `heard` and takes the result; `leave` ends the work.
+
+    `say`, `finish` and `fail` are the engine's, in its thread; all else is of the loop that made the job.
+    """
+
+    def __init__(self, served: ServedRun, cost: Cost, unsent: int):
+        """`unsent` is the number of bytes that may wait for a client; one that reads slower is left."""
+        self.served, self.cost, self.most_unsent = served, cost, unsent
+        self.left = False  # the client has gone, or reads too slowly
+        self.done = False  # it has a result, or has failed
+        self._loop, self._events = asyncio.get_running_loop(), asyncio.Queue[Any]()
+        self._unsent, self._lock = 0, threading.Lock()
+
+    @property
+    def like(self) -> Hashable | None:
+        """Jobs that are equal in this are computed together; None: alone."""
+        return None
+
+    def say(self, piece: Any, size: int) -> None:
+        """Let the loop hear a piece of the answer, of about `size` bytes."""
+        with self._lock:
+            self._unsent += size
+            self.left |= self._unsent > self.most_unsent
+        self._put(("piece", piece, size))
+
+    def finish(self, result: Any) -> None:
+        """The work is done."""
+        self.done = True
+        self._put(("result", result, 0))
+
+    def fail(self, error: BaseException) -> None:
+        """The work has failed."""
+        self.done = True
+        self._put(("error", error, 0))
+
+    def _put(self, event: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._events.put_nowait, event)
+        except RuntimeError:  # the loop has ended
+            self.left = True
+
+    def leave(self) -> None:
+        """Nobody waits for the answer any more."""
+        self.left |= not self.done
+
+    async def heard(self) -> AsyncIterator[Any]:
+        """Pieces as they come; an error is raised. The last is `END` with the result, as (END, result)."""
+        while True:
+            kind, value, size = await self._events.get()
+            if kind == "error":
+                raise value
+            if kind == "result":
+                yield END, value
+                return
+            yield value
+            with self._lock:
+                self._unsent -= size
+
+    async def result(self) -> Any:
+        """The result, once the work is done."""
+        async for piece in self.heard():
+            if isinstance(piece, tuple) and piece and piece[0] is END:
+                return piece[1]
+        raise AssertionError("work ends with a result or an error")
+
+
+class Whole(Job):
+    """Inputs that are answered, or made vectors of, in one go; equal settings are computed together."""
+
+    def __init__(
+        self,
+        served: ServedRun,
+        use: Use,
+        inputs: Sequence[Given],
+        how: Config,
+        *,
+        cost: Cost,
+        unsent: int,
+        listens: bool = False,
+    ):
+        super().__init__(served, cost, unsent)
+        self.use, self.inputs, self.how, self.listens = use, inputs, how, listens
+
+    @property
+    def like(self) -> Hashable | None:
+        return None if self.listens or not self.inputs else (self.served.name, self.use, repr(self.how))
+
+    @staticmethod
+    def compute(jobs: "Sequence[Whole]") -> None:
+        """Answer jobs that are alike. Those that nobody waits for any more stop the work once all have left."""
+        first, every = jobs[0], [one for job in jobs for one in job.inputs]
+        run = first.served.run
+        if first.use == "embed":
+            vectors, start = embedded(run, every, first.how).vectors, 0
+            for job in jobs:
+                job.finish(vectors[start : start + len(job.inputs)])
+                start += len(job.inputs)
+            return
+
+        def listen(row: int, text: str) -> None:
+            first.say((row, text), len(text) + EVENT)
+
+        found = list(
+            ask(
+                run,
+                every,
+                first.how,
+                listen=listen if first.listens else None,
+                stop=lambda: all(job.left for job in jobs),
+            )
+        )
+        start = 0
+        for job in jobs:
+            stop = start + len(job.inputs)
+            own: list[Answer] = [one for one in found if start <= one.input < stop or not every]
+            if job.left:
+                job.fail(Refusal(GONE, "the answer was read too slowly, or not at all"))
+            else:
+                job.finish([(one.input - start, one) for one in own])
+            start = stop

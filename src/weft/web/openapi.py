@@ -1,0 +1,88 @@
+"""The description of all routes as OpenAPI 3.1, written from what the runs ask for and from their settings."""
+
+from typing import Any
+
+from weft.version import VERSION
+from weft.web.table import ServedRun, Table
+
+ERROR = {"$ref": "#/components/schemas/Error"}
+BYTES = {"type": "string", "contentEncoding": "base64"}
+PICTURE = {
+    "oneOf": [
+        {"type": "object", "required": ["base64"], "properties": {"base64": BYTES, "ending": {"type": "string"}}},
+        {"type": "object", "required": ["pixels"], "properties": {"pixels": {"type": "array"}}},
+    ]
+}
+INPUTS: dict[str, dict[str, Any]] = {
+    "text": {"type": "string"},
+    "picture": PICTURE,
+    "picture and question": {
+        "type": "object",
+        "required": ["picture"],
+        "properties": {"picture": PICTURE, "question": {"type": "string"}},
+    },
+    "place": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "number"}}]},
+    "file": {
+        "oneOf": [
+            {"type": "object", "properties": {"base64": BYTES, "ending": {"type": "string"}}},
+            {"type": "array"},
+        ]
+    },
+}
+
+
+def description(table: Table) -> dict[str, Any]:
+    """All routes, with a request body for each run."""
+    paths: dict[str, Any] = {
+        "/healthz": {"get": _operation("Whether the server lives")},
+        "/readyz": {"get": _operation("Whether it takes requests")},
+        "/metrics": {"get": _operation("Counts for Prometheus")},
+        "/openapi.json": {"get": _operation("This description")},
+        "/api/runs": {"get": _operation("The runs, what they ask for and give, and their settings")},
+    }
+    for name, served in table.items():
+        paths[f"/api/predict/{name}"] = {"post": _predict(served)}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "weft serve", "version": VERSION},
+        "paths": paths,
+        "components": {
+            "schemas": {"Error": _error()},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _predict(served: ServedRun) -> dict[str, Any]:
+    task = served.run.task
+    one = INPUTS[task.asks[0].kind]
+    settings = {
+        setting["name"]: {key: value for key, value in setting.items() if key not in ("name", "about")}
+        | {"description": setting["about"]}
+        for setting in served.settings()
+    }
+    fields = {
+        "input": one,
+        "inputs": {"type": "array", "items": one},
+        "settings": {"type": "object", "properties": settings, "additionalProperties": False},
+        "files": {"type": "boolean", "description": "with the files that an answer offers, in base64"},
+    }
+    if served.gives.streams:
+        fields["stream"] = {"type": "boolean", "description": "as events, piece by piece"}
+    body = {"type": "object", "properties": fields, "additionalProperties": False}
+    return {**_operation(task.ability(served.run.loaded)), "requestBody": json_body(body)}
+
+
+def json_body(schema: dict[str, Any]) -> dict[str, Any]:
+    """A request body of JSON."""
+    return {"required": True, "content": {"application/json": {"schema": schema}}}
+
+
+def _operation(summary: str) -> dict[str, Any]:
+    return {"summary": summary, "responses": {"200": {"description": "done"}, "default": {
+        "description": "refused", "content": {"application/json": {"schema": ERROR}}}}}  # fmt: skip
+
+
+def _error() -> dict[str, Any]:
+    inside = {name: {"type": ["string", "null"]} for name in ("message", "type", "param", "code")}
+    return {"type": "object", "properties": {"error": {"type": "object", "properties": inside}}}

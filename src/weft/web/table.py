@@ -1,0 +1,158 @@
+"""The runs that are served, by the names that stand in addresses. Made at the start; no request adds to it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, get_args
+
+from weft.config import Config, field_types
+from weft.errors import WeftError
+from weft.files.ways import WAYS
+from weft.generate.programs import steps_of
+from weft.runs import Run, load
+from weft.runs.asking import NoSettings
+from weft.runs.listing import FINISHED, IMPORTED, describe
+from weft.runs.listing import list_runs as runs_in
+from weft.tasks.asks import Gives, Use
+from weft.training.folder import RunFolder
+from weft.training.run import parameters
+
+
+@dataclass(frozen=True)
+class ServedRun:
+    """A run with its name in addresses, and the number format in which it computes where a request says none."""
+
+    name: str
+    run: Run
+    precision: str = "fp32"
+
+    @cached_property
+    def gives(self) -> Gives:
+        """The kind of its answers."""
+        return self.run.task.gives(self.run.loaded)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it continues texts, token by token."""
+        return self.gives.streams
+
+    @property
+    def translates(self) -> bool:
+        """Whether it makes a text of a text."""
+        return self.gives.kind == "text" and self.run.task.asks[0].kind == "text" and not self.writes
+
+    @property
+    def embeds_texts(self) -> bool:
+        """Whether it gives vectors of texts."""
+        return any(one.kind == "text" for one in self.run.task.embeds)
+
+    @cached_property
+    def native(self) -> bool:
+        """Whether texts are written in native code, where an answer has the same bits alone and beside others."""
+        return self.writes and steps_of(self.run.loaded.stream).program is not None
+
+    def settings(self, use: Use = "predict") -> list[dict[str, Any]]:
+        """What can be set: names, types, usual values, words. Settings that name files are not among them."""
+        task = self.run.task
+        kind: type[Config] = {"predict": task.Predict, "look": task.Look, "embed": task.Embed}[use] or NoSettings
+        usual = kind() if use == "look" or kind is NoSettings else self.run.loaded.usual(kind, use)
+        about, hidden = getattr(kind, "about", {}), {*WAYS, *getattr(kind, "names_files", ())}
+        return [
+            {"name": name, **_type(type_), "default": _plain(getattr(usual, name)), "about": about.get(name, "")}
+            for name, type_ in field_types(kind).items()
+            if name not in hidden
+        ]
+
+    def described(self) -> dict[str, Any]:
+        """The run for those who want to use it."""
+        run, gives = self.run, self.gives
+        return {
+            "name": self.name,
+            "task": run.task.name,
+            "model": run.config.get("model_name"),
+            "ability": run.task.ability(run.loaded),
+            "parameters": parameters(run.model),
+            "data": str((run.config.get("data") or {}).get("described") or ""),
+            "asks": [
+                {"kind": one.kind, "called": one.called, "endings": list(one.endings), "may_lack": one.may_lack}
+                for one in run.task.asks
+            ],
+            "gives": {"kind": gives.kind, "streams": gives.streams, "continues": gives.continues},
+            "embeds": [one.kind for one in run.task.embeds],
+            "settings": self.settings(),
+        }
+
+
+class Table(Mapping[str, ServedRun]):
+    """All runs that are served."""
+
+    def __init__(self, runs: Iterable[ServedRun]):
+        self._runs = {one.name: one for one in runs}
+
+    def __getitem__(self, name: str) -> ServedRun:
+        return self._runs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def having(self, quality: str) -> list[ServedRun]:
+        """The runs with a quality: writes, translates, embeds_texts."""
+        return [one for one in self.values() if getattr(one, quality)]
+
+    @classmethod
+    def of(cls, places: Iterable[str | Path], *, precision: str = "fp32", broken: bool = False) -> "Table":
+        """The runs that are these folders, or stand in them finished."""
+        named: dict[str, Path] = {}
+        for path in _folders(places):
+            name = path.resolve().name
+            if name in named:
+                name = f"{path.resolve().parent.name}-{name}"
+            while name in named:
+                name += "-"
+            named[name] = path
+        if not named:
+            raise WeftError("no finished run", where="weft serve", fix="train one first: weft train DATA")
+        return cls(ServedRun(name, _loaded(path, broken), precision) for name, path in named.items())
+
+
+def _folders(places: Iterable[str | Path]) -> Iterator[Path]:
+    """The folders of runs: one that is named is taken as it is, of others those that are finished."""
+    from weft.runs.finding import is_foreign, require_run
+
+    for place in places:
+        path = require_run(place)
+        if RunFolder(path).exists or is_foreign(path):
+            yield path
+        else:
+            found = [Path(one.run) for one in runs_in([path]) if one.state in (FINISHED, IMPORTED)]
+            yield from sorted(found)
+
+
+def _loaded(path: Path, broken: bool) -> Run:
+    run = load(path, broken=broken)
+    if RunFolder(path).exists and describe(path).state not in (FINISHED, IMPORTED):
+        raise WeftError("this run is not finished", where=str(path), fix="finish it: weft train --resume")
+    assert run.task.asks  # refuses a run without a task
+    return run
+
+
+def _type(kind: Any) -> dict[str, Any]:
+    """A field's type in the words of JSON Schema."""
+    kinds = [one for one in (get_args(kind) or (kind,)) if one is not type(None)]
+    if getattr(kind, "__origin__", None) is tuple:
+        return {"type": "array", "items": _type(kinds[0])}
+    if all(isinstance(one, str) for one in kinds):  # a Literal
+        return {"type": "string", "enum": kinds}
+    if len(kinds) == 1 and kinds[0] is not kind:
+        return _type(kinds[0])
+    known = {bool: "boolean", int: "integer", float: "number", str: "string"}
+    names = sorted({known[one] for one in kinds if one in known})
+    return {"type": names[0] if len(names) == 1 else names} if names else {}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

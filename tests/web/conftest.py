@@ -1,0 +1,34 @@
+"""One server for all tests that only ask; others start their own."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+
+if TYPE_CHECKING:
+    from helpers.serving import Running
+
+    from weft.web.table import Table
+
+
+@pytest.fixture(scope="session")
+def table() -> "Table":
+    """A language model, a classifier, a translator."""
+    from helpers.serving import FINISHED
+
+    from weft.web.table import Table
+
+    return Table.of(FINISHED / name for name in ("language-model", "classify-text", "translate", "classify-images"))
+
+
+@pytest.fixture(scope="session")
+def server(table: "Table") -> Iterator["Running"]:
+    """A server of these runs."""
+    from helpers.serving import Running
+
+    made = Running(table)
+    yield made
+    made.close()
