@@ -84,6 +84,23 @@ class Slots:
         """Keep these rows of the values computed from the memory."""
         self._once = {name: _rows(value, rows) for name, value in self._once.items()}
 
+    def fill(self, parts: "list[tuple[Slots, int, int]]", length: int) -> None:
+        """Take over the rows of other slots, one part below the other: each from its first place that counts, with the
+        number of its places. All lines end at `length`.
+        """
+        for name in parts[0][0]._values:
+            self._values[name] = _below([slots._values[name] for slots, _, _ in parts])
+        for name, (line, dim) in parts[0][0]._lines.items():
+            shape = list(line.shape)
+            shape[0], shape[dim] = sum(len(slots.line(name)) for slots, _, _ in parts), self._cache.capacity
+            whole, row = torch.zeros(shape, dtype=line.dtype, device=line.device), 0
+            for slots, first, count in parts:
+                own = slots.line(name)
+                place = whole.narrow(0, row, len(own)).narrow(dim, length - count, count)
+                place.copy_(own.narrow(dim, first, count))
+                row += len(own)
+            self._lines[name] = (whole, dim)
+
 
 class Cache:
     """Everything kept between the steps of decoding, one `Slots` for each part that keeps something."""
@@ -189,6 +206,25 @@ class Cache:
         for slots in self._slots.values():
             slots.take_memory(rows)
 
+    @classmethod
+    def joined(cls, caches: "list[Cache]", *, spare: int) -> "Cache":
+        """The rows of several caches of tokens in a line, those of the first on top, with `spare` places ahead.
+
+        All rows end together: shorter ones are moved behind padding, and padding that no row needs is left out.
+        """
+        assert all(cache._order is Order.LINE for cache in caches), "only tokens in a line can be moved along it"
+        lengths = [cache._places.line("valid")[:, : cache.length].sum(1) for cache in caches]
+        longest = [int(own.max()) for own in lengths]
+        length = max(longest)
+        found = cls(length + spare)
+        for name in caches[0]._slots:
+            parts = [(cache.slots(name), cache.length - own, own) for cache, own in zip(caches, longest, strict=True)]
+            found.slots(name).fill(parts, length)
+        found.length, rows = length, torch.cat(lengths)
+        found._unpadded = bool((rows == length).all())
+        found.note_line(length - rows, 0, length)
+        return found
+
 
 def _grown(old: Tensor | None, new: Tensor, room: int, dim: int) -> Tensor:
     shape = list(new.shape)
@@ -197,6 +233,16 @@ def _grown(old: Tensor | None, new: Tensor, room: int, dim: int) -> Tensor:
     if old is not None:
         buffer.narrow(dim, 0, old.shape[dim]).copy_(old)
     return buffer
+
+
+def _below(values: list[Any]) -> Any:
+    """Values of some rows each as one of all rows; those that remember fewer tokens get zeros in front."""
+    if isinstance(values[0], tuple):
+        return tuple(_below(list(each)) for each in zip(*values, strict=True))
+    if values[0].ndim == 2 and not values[0].is_floating_point():  # ids of the latest tokens
+        widest = max(value.shape[1] for value in values)
+        values = [torch.nn.functional.pad(value, (widest - value.shape[1], 0)) for value in values]
+    return torch.cat(values)
 
 
 def _rows(value: Any, rows: Tensor) -> Any:

@@ -4,6 +4,7 @@
     session               Session: steps any decoder, transformer or recurrent
     search, beam          the search loop, with Drawing; BeamSearch
     choices, grammars     rules of what may be written next: one of some texts; a pattern or a JSON schema
+    together              texts written together: rows join and leave at any token
     decode                many sources, decoded by an encoder–decoder
     prompts, stopping     a prompt with its settings; work that may be ended between two steps
     compute               a trained model in use: exact, bf16 or int8

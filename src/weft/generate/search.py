@@ -147,7 +147,7 @@ class Drawing:
         alive = [self.rows[i] for i in self.going]
         rules = None if self.rules is None else [self.rules[i] for i in self.going]
         open_to = limited(logits, [row.ids for row in alive], rules, self.how.never)
-        chosen = next_tokens(open_to, _seen(alive, self.how, logits), self.how, [row.generator for row in alive])
+        chosen = next_tokens(open_to, seen_by(alive, self.how, logits), self.how, [row.generator for row in alive])
         if self.scored:
             scores = logits.float().log_softmax(-1).gather(1, chosen[:, None])[:, 0].tolist()
             for row, score in zip(alive, scores, strict=True):
@@ -221,7 +221,7 @@ def generate(
     return [done[i : i + how.samples] for i in range(0, len(done), how.samples)]
 
 
-def _seen(rows: Sequence[Line], how: Sampling, like: Tensor) -> Tensor:
+def seen_by(rows: Sequence[Line], how: Sampling, like: Tensor) -> Tensor:
     """Ids that occurred in each row, filled up with repeats; empty when nothing depends on them."""
     if how.repetition_penalty == 1.0:
         return torch.zeros(len(rows), 0, dtype=torch.long, device=like.device)

@@ -1,5 +1,7 @@
 """Session: steps a decoder, transformer or recurrent alike. Holds the cache; knows nothing of sampling or text."""
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
@@ -17,6 +19,7 @@ from weft.tokens import Tokens
 
 MOST_NATIVE_TOKENS = 64  # longer prompts are read faster by torch's products than by weft's kernels
 MOST_AHEAD = 32  # tokens that are written at once
+SPARE = 64  # places ahead of rows that were joined
 PRODUCTS_AHEAD = 64_000_000  # multiplications that are done at once: some milliseconds
 
 
@@ -116,6 +119,20 @@ class Session:
                     self._take_memory()
                 else:
                     self._native.read_memory_rows(self._memory_rows)
+
+    @torch.inference_mode()
+    def join(self, others: "Sequence[Session]") -> None:
+        """Go on with the rows of other sessions of the same model too, which stand below the own ones from now on.
+
+        What each row has read stays as it is, bit for bit. A session with a memory cannot be joined.
+        """
+        every = [one for one in (self, *others) if one.rows]
+        assert all(one.memory is None for one in every), "rows that read different memories are not joined"
+        for one in every:
+            one._release()
+        if every:
+            self.cache = Cache.joined([one.cache for one in every], spare=SPARE)
+        self.rows = [row for one in every for row in one.rows]
 
     def _may_be_native(self) -> bool:
         """Whether native code knows the model, and nobody looks inside it or changes it."""

@@ -7,6 +7,7 @@ Content        bytes as a file has them, with the ending that says how they are 
 np.ndarray     the pixels of a picture, bytes (height, width, 1 or 3)
 Questioned     a picture or a passage, and a question about it
 Spot           a place by its coordinates
+Turns          a talk so far, to which an answer is wanted
 Opened         what `given` opened for a user who named it, in a type of the domain
 WeftError      why an input that was named cannot be used
 """
@@ -87,7 +88,14 @@ class Questioned:
     question: str
 
 
-Value = str | Content | np.ndarray | Questioned | Spot | Opened | WeftError
+@dataclass(frozen=True)
+class Turns:
+    """A talk so far: who says what, as (role, text); roles are system, user and assistant."""
+
+    said: tuple[tuple[str, str], ...]
+
+
+Value = str | Content | np.ndarray | Questioned | Spot | Turns | Opened | WeftError
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ values, never names of files.
     inputs                    values of a request as inputs of a task
     engine, jobs              the one thread that computes, its bounded queue; pieces of work and what is heard of them
     replies, sending          answers and errors as JSON; results and streams of events, until the client leaves
+    writing                   texts that are written together, by the rows of each run
     predict                   /api/predict, /api/runs
+    openai, libre             /v1 in the shape of OpenAI's API; /translate in that of LibreTranslate's
     metrics, openapi          /metrics; the description of all routes
 
     loop thread:   receiving -> guard -> route -> bodies -> inputs -> Engine.submit
-    engine thread: one batch after the other -> Job.say -> the loop, which sends it
+    engine thread: one batch after the other, a step of all texts between -> Job.say -> the loop, which sends it
 """

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from weft.errors import WeftError
+from weft.web import libre, openai
 from weft.web.engine import Engine
 from weft.web.guard import Allowed, Guard
 from weft.web.limits import Limits
@@ -32,9 +33,16 @@ def application(table: Table, allowed: Allowed, limits: Limits | None = None) ->
         route("/healthz", health, open=True),
         route("/readyz", ready, open=True),
         route("/metrics", metrics_page),
-        route("/openapi.json", openapi),
+        route("/openapi.json", described),
         route("/api/runs", list_runs),
         route("/api/predict/{run}", predict, "POST"),
+        route("/v1/models", openai.models),
+        route("/v1/models/{run}", openai.model),
+        route("/v1/completions", openai.completions, "POST"),
+        route("/v1/chat/completions", openai.chat, "POST"),
+        route("/v1/embeddings", openai.embeddings, "POST"),
+        route("/translate", libre.translate, "POST"),
+        route("/languages", libre.languages),
     ]
     handlers = {HTTPException: _no_route, 404: _no_route, 405: _no_route}
     app = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
@@ -82,7 +90,7 @@ async def metrics_page(request: Request) -> Response:
     return Response(state_of(request).metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-async def openapi(request: Request) -> Response:
+async def described(request: Request) -> Response:
     """What can be asked, as OpenAPI."""
     return reply(description(state_of(request).table))
 

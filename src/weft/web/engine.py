@@ -1,7 +1,8 @@
 """The engine: one thread that computes, behind a queue that is bounded by count, tokens and bytes.
 
 Models compute with all cores already, so that two at once gain nothing; one thread needs no locks around models, and a
-client's work waits for its turn in the order of arrival. What waits and is alike is computed together.
+client's work waits for its turn in the order of arrival. Texts are written together, row by row, and go on between two
+steps of any other work; what else waits and is alike is computed together.
 """
 
 import threading
@@ -10,10 +11,11 @@ from collections.abc import Sequence
 
 import torch
 
-from weft.web.jobs import Cost, Job, Whole
+from weft.web.jobs import Job, Whole
 from weft.web.limits import Limits
 from weft.web.metrics import Metrics
 from weft.web.replies import Refusal
+from weft.web.writing import Writer, Writing
 
 RETRY = 1  # seconds after which a refused client may try again
 
@@ -26,6 +28,7 @@ class Engine:
         self.draining = False
         self._waiting: deque[Job] = deque()
         self._working: list[Job] = []
+        self._writers: dict[tuple[str, str], Writer] = {}
         self._change, self._closed = threading.Condition(), False
         self._thread = threading.Thread(target=self._work, name="weft engine", daemon=True)
         self._thread.start()
@@ -43,17 +46,17 @@ class Engine:
 
     def submit(self, job: Job) -> None:
         """Put a job into the queue; refuse it where there is no room, or where the server is about to end."""
-        limits, most = self.limits, Cost(self.limits.bytes, self.limits.tokens)
-        if job.cost.tokens > most.tokens:
-            raise Refusal(400, f"at most {most.tokens:,} tokens can be asked for at once", where="max_tokens")
+        limits = self.limits
+        if job.cost.tokens > limits.tokens:
+            raise Refusal(400, f"at most {limits.tokens:,} tokens can be asked for at once", where="max_tokens")
         with self._change:
             if self.draining or self._closed:
                 raise Refusal(503, "the server is about to end", headers={"retry-after": "5"}, close=True)
             held = [*self._waiting, *self._working]
             full = (
                 len(self._waiting) >= limits.waiting
-                or sum(one.cost.tokens for one in held) + job.cost.tokens > most.tokens
-                or (held and sum(one.cost.bytes for one in held) + job.cost.bytes > most.bytes)
+                or sum(one.cost.tokens for one in held) + job.cost.tokens > limits.tokens
+                or (held and sum(one.cost.bytes for one in held) + job.cost.bytes > limits.bytes)
             )
             if full:
                 self.metrics.count("weft_refused_total")
@@ -63,7 +66,7 @@ class Engine:
             self._change.notify()
 
     def close(self) -> None:
-        """Let the thread end after its present work; what waits is refused."""
+        """Let the thread end after its present step; what waits is refused."""
         with self._change:
             self._closed = True
             for job in self._waiting:
@@ -77,47 +80,56 @@ class Engine:
     def _note(self) -> None:
         self.metrics.set("weft_queue", len(self._waiting))
         self.metrics.set("weft_working", len(self._working))
+        self.metrics.set("weft_rows", sum(writer.rows for writer in self._writers.values()))
 
     def _work(self) -> None:
-        """The thread: what waits, one batch after the other."""
+        """The thread: what waits and what is being written, turn by turn."""
         torch.set_grad_enabled(False)
         while True:
             with self._change:
-                while not self._waiting and not self._closed:
+                while not self._waiting and not self._working and not self._closed:
                     self._change.wait()
                 if self._closed:
                     return
-                jobs = self._working = self._next()
-                self._note()
+                jobs = self._next()
             if jobs:
                 self._compute(jobs)
-            with self._change:
-                self._working = []
-                self._note()
+                self._done(jobs)
+            self._write()
 
-    def _next(self) -> list[Job]:
-        """The first job that somebody waits for, and those that are like it."""
+    def _next(self) -> list[Whole]:
+        """The first work that is done whole, and what is like it; called by who holds the lock."""
         for job in [one for one in self._waiting if one.left]:
             self._waiting.remove(job)
             self.metrics.count("weft_left_total")
-        if not self._waiting:
-            return []
-        first = self._waiting.popleft()
-        found, room = [first], self.limits.rows - _size(first)
-        if first.like is not None:
-            for job in list(self._waiting):
-                if job.like == first.like and _size(job) <= room:
-                    self._waiting.remove(job)
-                    found.append(job)
-                    room -= _size(job)
+        found: list[Whole] = []
+        room = self.limits.rows
+        for job in list(self._waiting):
+            if not isinstance(job, Whole):
+                continue
+            if not found or (job.like is not None and job.like == found[0].like and len(job.inputs) <= room):
+                self._waiting.remove(job)
+                found.append(job)
+                room -= len(job.inputs)
+        self._working += found
+        self._note()
         return found
 
-    def _compute(self, jobs: Sequence[Job]) -> None:
+    def _done(self, jobs: Sequence[Job]) -> None:
+        with self._change:
+            self._working = [job for job in self._working if job not in jobs]
+            self._note()
+
+    def _compute(self, jobs: Sequence[Whole]) -> None:
         """One batch. What goes wrong is said to those who wait; where several do, each is then tried alone."""
+
+        def stopped() -> bool:  # asked between two steps: texts go on meanwhile
+            self._write()
+            return all(job.left for job in jobs)
+
+        self.metrics.observe("weft_batch_rows", sum(len(job.inputs) for job in jobs))
         try:
-            whole = [job for job in jobs if isinstance(job, Whole)]
-            self.metrics.observe("weft_batch_rows", sum(map(_size, whole)))
-            Whole.compute(whole)
+            Whole.compute(jobs, stopped)
         except Exception as error:
             if len(jobs) == 1:
                 jobs[0].fail(error)
@@ -129,6 +141,39 @@ class Engine:
             if job.left:
                 self.metrics.count("weft_left_total")
 
+    def _write(self) -> None:
+        """Let texts that wait join, as far as there is room, and write one step of all."""
+        for job in self._joining():
+            writer = self._writers.get(job.key)
+            try:
+                if writer is None:
+                    writer = self._writers[job.key] = Writer(job.served, job.precision)
+            except Exception as error:
+                job.fail(error)
+            else:
+                writer.add(job, self.metrics)
+            if job.done:
+                self._done([job])
+        for key, writer in list(self._writers.items()):
+            if writer.jobs:
+                done = writer.step(self.metrics)
+                if done:
+                    self._done(done)
+            if not writer.jobs:
+                del self._writers[key]
 
-def _size(job: Job) -> int:
-    return len(job.inputs) if isinstance(job, Whole) else 1
+    def _joining(self) -> list[Writing]:
+        """The texts that wait and find room beside those that are being written, in their order."""
+        with self._change:
+            room, found = self.limits.rows - sum(writer.rows for writer in self._writers.values()), list[Writing]()
+            for job in list(self._waiting):
+                if isinstance(job, Writing) and not job.left:
+                    if len(job.lines) > room:
+                        break
+                    self._waiting.remove(job)
+                    found.append(job)
+                    room -= len(job.lines)
+            if found:
+                self._working += found
+                self._note()
+            return found

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.config import Config
+from weft.generate.stopping import Stop
 from weft.runs.asking import ask, embedded
 from weft.tasks.asks import Answer, Given, Use
 from weft.web.replies import GONE, Refusal
@@ -113,8 +114,8 @@ class Whole(Job):
         return None if self.listens or not self.inputs else (self.served.name, self.use, repr(self.how))
 
     @staticmethod
-    def compute(jobs: "Sequence[Whole]") -> None:
-        """Answer jobs that are alike. Those that nobody waits for any more stop the work once all have left."""
+    def compute(jobs: "Sequence[Whole]", stop: Stop) -> None:
+        """Answer jobs that are alike, until `stop()` is true."""
         first, every = jobs[0], [one for job in jobs for one in job.inputs]
         run = first.served.run
         if first.use == "embed":
@@ -133,7 +134,7 @@ class Whole(Job):
                 every,
                 first.how,
                 listen=listen if first.listens else None,
-                stop=lambda: all(job.left for job in jobs),
+                stop=stop,
             )
         )
         start = 0

@@ -29,6 +29,33 @@ INPUTS: dict[str, dict[str, Any]] = {
         ]
     },
 }
+LISTS = {"/v1/models": "The runs, in OpenAI's shape", "/languages": "Languages, in LibreTranslate's shape"}
+WRITING = {
+    "model": "string", "max_tokens": "integer", "temperature": "number", "top_p": "number", "n": "integer",
+    "stop": ["string", "array"], "seed": "integer", "stream": "boolean", "weft": "object",
+}  # fmt: skip
+SHAPES: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
+    "/v1/completions": (
+        "Continue prompts",
+        ("prompt",),
+        {"prompt": ["string", "array"], "echo": "boolean", "logprobs": "integer", **WRITING},
+    ),
+    "/v1/chat/completions": (
+        "Answer a talk",
+        ("messages",),
+        {"messages": "array", "logprobs": "boolean", "top_logprobs": "integer", "response_format": "object", **WRITING},
+    ),
+    "/v1/embeddings": (
+        "Vectors of texts",
+        ("input",),
+        {"model": "string", "input": ["string", "array"], "encoding_format": "string", "dimensions": "integer"},
+    ),
+    "/translate": (
+        "Translate texts",
+        ("q",),
+        {"q": ["string", "array"], "source": "string", "target": "string", "alternatives": "integer"},
+    ),
+}
 
 
 def description(table: Table) -> dict[str, Any]:
@@ -40,6 +67,14 @@ def description(table: Table) -> dict[str, Any]:
         "/openapi.json": {"get": _operation("This description")},
         "/api/runs": {"get": _operation("The runs, what they ask for and give, and their settings")},
     }
+    paths |= {path: {"get": _operation(summary)} for path, summary in LISTS.items()}
+    for path, (summary, needed, fields) in SHAPES.items():
+        body = {
+            "type": "object",
+            "required": list(needed),
+            "properties": {name: {"type": kind} for name, kind in fields.items()},
+        }
+        paths[path] = {"post": {**_operation(summary), "requestBody": json_body(body)}}
     for name, served in table.items():
         paths[f"/api/predict/{name}"] = {"post": _predict(served)}
     return {

@@ -10,6 +10,7 @@ from weft.config import Config, field_types
 from weft.errors import WeftError
 from weft.files.ways import WAYS
 from weft.generate.programs import steps_of
+from weft.generate.session import Session
 from weft.runs import Run, load
 from weft.runs.asking import NoSettings
 from weft.runs.listing import FINISHED, IMPORTED, describe
@@ -48,6 +49,16 @@ class ServedRun:
         return any(one.kind == "text" for one in self.run.task.embeds)
 
     @cached_property
+    def window(self) -> int | None:
+        """The most tokens that it reads at once; None where it reads on without end, or writes no texts."""
+        return Session(self.run.loaded.stream).window if self.writes else None
+
+    @property
+    def talks(self) -> bool:
+        """Whether it knows the marks of turns, by its training or a chat template."""
+        return "turns" in self.run.loaded.codecs
+
+    @cached_property
     def native(self) -> bool:
         """Whether texts are written in native code, where an answer has the same bits alone and beside others."""
         return self.writes and steps_of(self.run.loaded.stream).program is not None
@@ -81,6 +92,7 @@ class ServedRun:
             "gives": {"kind": gives.kind, "streams": gives.streams, "continues": gives.continues},
             "embeds": [one.kind for one in run.task.embeds],
             "settings": self.settings(),
+            **({"talks": self.talks, "native": self.native} if self.writes else {}),
         }
 
 

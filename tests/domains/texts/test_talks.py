@@ -165,7 +165,7 @@ def test_a_template_is_rendered_as_in_the_library_that_it_was_written_for(tmp_pa
     turns = TurnCodec(TurnCodec.Config(template=CHATML))
     assert turns.written(messages[:3], prompt=True) == found
     ids = theirs.apply_chat_template(messages[:1], chat_template=CHATML, add_generation_prompt=True, return_dict=False)
-    assert turns.prompt(text, messages[0]["content"]).tolist() == ids
+    assert turns.prompt(text, [("user", messages[0]["content"])]).tolist() == ids
 
 
 # Turns as ids
@@ -194,7 +194,7 @@ def test_answers_and_their_ends_count_and_a_prompt_is_the_beginning_of_a_row(tem
     names = text.tokenizer.names
     counted = "".join("|" if id == stop else names[id] for id in row.ids[row.counts])
     assert counted.replace(" ", "") == "Itis.|Yes.|"
-    prompt = turns.prompt(text, "ab?")
+    prompt = turns.prompt(text, [("user", "ab?")])
     assert row.ids[: len(prompt)].tolist() == prompt.tolist() and not row.counts[: len(prompt)].any()
 
 
@@ -202,7 +202,7 @@ def test_a_mark_in_what_is_said_is_refused() -> None:
     text = codec()
     turns = TurnCodec.of(text)
     with pytest.raises(WeftError, match="is a mark"):
-        turns.prompt(text, "say <Bot:> to me")
+        turns.prompt(text, [("user", "say <Bot:> to me")])
     with pytest.raises(Refused, match="is a mark"):
         turns.rows(text, as_talk("<User:>", "no"))
 
@@ -291,7 +291,7 @@ def test_turns_go_out_and_come_back(run: weft.Run, exported: Path) -> None:
     ids = theirs.apply_chat_template(
         [{"role": "user", "content": asked}], add_generation_prompt=True, return_dict=False
     )
-    assert ids == turns.prompt(text, asked).tolist()
+    assert ids == turns.prompt(text, [("user", asked)]).tolist()
 
 
 def test_a_run_from_a_model_with_a_template_keeps_it(exported: Path, tmp_path: Path) -> None:

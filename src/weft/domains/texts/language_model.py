@@ -64,7 +64,7 @@ from weft.objectives import NextToken
 from weft.objectives.measures.tallies import Tally
 from weft.objectives.scoring import scored_by_row
 from weft.tasks.adopting import Adopted
-from weft.tasks.asks import Answer, Asks, Given, Gives, only_text, texts_of
+from weft.tasks.asks import Answer, Asks, Given, Gives, Turns, only_text, texts_of
 from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs, codec_at
 from weft.tasks.measuring import windows_in_time
@@ -142,18 +142,36 @@ class Continuing(Sampling, Compute):
             raise ConfigError(f"cannot be read: {error}", where=str(path)) from None
 
 
-def prompts_of(codecs: Codecs, texts: Sequence[str], how: Continuing) -> list[Prompt]:
-    """Texts as a decoder goes on from them; an empty one begins with the end of another.
+PLAIN_TURNS = "this model has no chat template: the talk is written in plain words, as User: and Bot:"
 
-    Of a run that answers in turns, a text is a question between the marks of a talk.
+
+def prompts_of(codecs: Codecs, given: Sequence[str | Turns], how: Continuing) -> list[Prompt]:
+    """Texts and talks as a decoder goes on from them; an empty text begins with the end of another.
+
+    Of a run that answers in turns, a text is a question between the marks of a talk. A talk is in plain words where
+    the run knows no marks.
     """
-    codec, turns = text_of(codecs), turns_of(codecs, how)
-    rule = how.rule(codec.tokenizer)
-    if turns is not None:
-        ends = turns.ends(codec)
-        return [Prompt(turns.prompt(codec, text, how.system).tolist(), how, ends, rule) for text in texts]
-    prompts = [codec.marks.around(ids).tolist() or [codec.tokenizer.end] for ids in codec.ids(texts)]
-    return [Prompt(ids, how, tuple(codec.ends), rule) for ids in prompts]
+    codec, turns, known = text_of(codecs), turns_of(codecs, how), codecs.get("turns")
+    marks = known if isinstance(known, TurnCodec) else TurnCodec.of(codec)
+    rule, system = how.rule(codec.tokenizer), () if how.system is None else (("system", how.system),)
+    talked = turns is not None or any(isinstance(one, Turns) for one in given)
+    ends, notes = marks.ends(codec) if talked else (), () if known is not None else (PLAIN_TURNS,)
+    found = []
+    for one in given:
+        if isinstance(one, str) and turns is None:
+            ids = codec.marks.around(codec.ids([one])[0]).tolist() or [codec.tokenizer.end]
+            found.append(Prompt(ids, how, tuple(codec.ends), rule, codec.tokenizer))
+            continue
+        said = one.said if isinstance(one, Turns) else (("user", one),)
+        settings = how.replace(stop=(*how.stop, *marks.stops)) if isinstance(one, Turns) else how
+        ids = marks.prompt(codec, (*system, *said)).tolist()
+        found.append(Prompt(ids, settings, ends, rule, codec.tokenizer, notes))
+    return found
+
+
+def said_in(inputs: Sequence[Given]) -> list[str | Turns]:
+    """The texts and talks of inputs."""
+    return [one.value if isinstance(one.value, Turns) else texts_of([one])[0] for one in inputs]
 
 
 def turns_of(codecs: Codecs, how: Continuing) -> TurnCodec | None:
@@ -248,16 +266,17 @@ class LanguageModel(Task[AnyText, AnyIds, TextTraining]):
         return Gives("text", streams=True, continues="turns" not in run.codecs, columns=("text",))
 
     def rows(self, run: Loaded, inputs: Sequence[Given], how: Continuing) -> list[Prompt]:
-        return prompts_of(run.codecs, texts_of(inputs), how)
+        return prompts_of(run.codecs, said_in(inputs), how)
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Continuing, listen: Listen | None) -> list[Answer]:
-        rows, codec, texts = self.rows(run, inputs, how), text_of(run.codecs), texts_of(inputs)
+        rows, codec = self.rows(run, inputs, how), text_of(run.codecs)
+        texts = [one if isinstance(one, str) else one.said[-1][1] for one in said_in(inputs)]
         if not rows:
             return []
         prompts, rule, turns = [row.ids for row in rows], rows[0].rule, turns_of(run.codecs, how)
         model = cast(Stream, prepared(run.model, how.precision))
         session = Session(model, capacity=max(map(len, prompts)) + how.max_tokens)
-        many = generate(session, codec.tokenizer, prompts, how, ends=rows[0].ends, listen=listen, rule=rule)
+        many = generate(session, codec.tokenizer, prompts, rows[0].how, ends=rows[0].ends, listen=listen, rule=rule)
         return [
             Answer(
                 number,

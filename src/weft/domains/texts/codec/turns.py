@@ -27,6 +27,7 @@ PLAIN = (
     "{% else %}User: {{ message['content'] }}\n{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}Bot:{% endif %}"
 )  # for a tokenizer without marks, to which none can be added
+NEXT = "\nUser:"  # with which a model goes on that writes both sides of a plain talk
 
 
 class TurnCodec(Codec):
@@ -40,6 +41,11 @@ class TurnCodec(Codec):
         eos: str = ""
 
     config: Config
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """Texts that end an answer, where no mark does."""
+        return (NEXT,) if self.config.template == PLAIN else ()
 
     @classmethod
     def of(cls, text: TextCodec) -> "TurnCodec":
@@ -55,14 +61,15 @@ class TurnCodec(Codec):
         tokens = {"bos_token": self.config.bos, "eos_token": self.config.eos}
         return rendered(self.config.template, messages, prompt=prompt, tokens=tokens, where="chat template")
 
-    def prompt(self, text: TextCodec, question: str, system: str | None = None) -> np.ndarray:
-        """The ids of a question, up to where its answer begins."""
-        talk = [*([{"role": "system", "content": system}] if system else []), {"role": "user", "content": question}]
+    def prompt(self, text: TextCodec, said: Sequence[tuple[str, str]]) -> np.ndarray:
+        """The ids of a talk so far, as (role, text), up to where its answer begins."""
+        talk = [{"role": role, "content": words} for role, words in said]
         _refuse_marks(text.tokenizer, talk, "")
         try:
             return text.tokenizer.encode_marked(self.written(talk, prompt=True)).astype(np.int64)
         except Refused as error:
-            raise WeftError(f"the model's chat template refuses this: {error}", where=question[:60]) from None
+            where = said[-1][1][:60] if said else ""
+            raise WeftError(f"the model's chat template refuses this: {error}", where=where) from None
 
     def ends(self, text: TextCodec) -> tuple[int, ...]:
         """The ids of which any ends an answer: those of the text, and the mark that the template puts behind one."""

@@ -1,0 +1,199 @@
+"""The API in OpenAI's and LibreTranslate's shape: the same texts as in Python, alone and beside others."""
+
+import base64
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.serving import Running, until
+
+from weft.tasks.asks import Given
+from weft.web.table import Table
+
+WRITE, CHAT = "/v1/completions", "/v1/chat/completions"
+ASK: dict[str, Any] = {"model": "language-model", "prompt": "Once", "max_tokens": 12, "temperature": 0.8, "seed": 3}
+LONG = {**ASK, "max_tokens": 200_000}
+
+
+def text_of(table: Table, prompt: str, **settings: Any) -> list[str]:
+    return [one["text"] for one in table["language-model"].run.predict(prompt, **settings)]
+
+
+def test_completions_are_those_of_python(server: Running, table: Table):
+    found = server.post(WRITE, {**ASK, "n": 3}).json
+    known = text_of(table, "Once", max_tokens=12, temperature=0.8, seed=3, samples=3)
+    assert [one["text"] for one in found["choices"]] == known and [one["index"] for one in found["choices"]] == [
+        0,
+        1,
+        2,
+    ]
+    assert found["usage"] == {"prompt_tokens": 5, "completion_tokens": 36, "total_tokens": 41}, "a mark begins a text"
+    assert found["object"] == "text_completion" and {one["finish_reason"] for one in found["choices"]} <= {
+        "length",
+        "stop",
+    }
+    several = server.post(WRITE, {**ASK, "prompt": ["Once", "The"], "n": 2}).json["choices"]
+    assert [one["text"] for one in several[:2]] == known[:2] and len(several) == 4
+
+
+def test_a_stream_has_the_same_text_and_ends_with_done(server: Running, table: Table):
+    *events, usage, done = server.post(WRITE, {**ASK, "stream": True, "stream_options": {"include_usage": True}}).events
+    known = text_of(table, "Once", max_tokens=12, temperature=0.8, seed=3)[0]
+    assert "".join(one["choices"][0]["text"] for one in events) == known and done == "[DONE]"
+    assert events[-1]["choices"][0]["finish_reason"] == "length" and usage["usage"]["completion_tokens"] == 12
+
+
+def test_a_text_ends_before_a_stop(server: Running, table: Table):
+    whole = text_of(table, "Once", max_tokens=60, temperature=0)[0]
+    stop = whole[5:8]
+    found = server.post(WRITE, {**ASK, "max_tokens": 60, "temperature": 0, "stop": stop}).json["choices"][0]
+    assert found["text"] == whole[: whole.find(stop)] and found["finish_reason"] == "stop"
+
+
+def test_without_a_seed_texts_differ(server: Running):
+    asked = {**ASK, "seed": None, "max_tokens": 40, "temperature": 1.0}
+    assert len({server.post(WRITE, asked).json["choices"][0]["text"] for _ in range(4)}) > 1
+
+
+def test_prompts_are_scored_without_a_word_being_written(server: Running, table: Table):
+    found = server.post(WRITE, {**ASK, "prompt": "The weaver", "echo": True, "logprobs": 2, "max_tokens": 0}).json
+    (one,) = found["choices"]
+    scores = one["logprobs"]
+    assert one["text"] == "The weaver" == "".join(scores["tokens"]) and found["usage"]["completion_tokens"] == 0
+    assert scores["token_logprobs"][0] is None and all(p < 0 for p in scores["token_logprobs"][1:])
+    assert scores["text_offset"] == [0, *range(10)] and all(len(best) == 2 for best in scores["top_logprobs"][1:])
+    longer = server.post(WRITE, {**ASK, "echo": True, "logprobs": 0, "max_tokens": 5}).json["choices"][0]
+    assert len(longer["logprobs"]["tokens"]) == 10 and "".join(longer["logprobs"]["tokens"]) == longer["text"]
+    again = server.post(WRITE, {**ASK, "prompt": longer["text"], "echo": True, "logprobs": 0, "max_tokens": 0}).json
+    assert again["choices"][0]["logprobs"]["token_logprobs"][1:] == pytest.approx(
+        longer["logprobs"]["token_logprobs"][1:], abs=1e-4
+    )
+    run = table["language-model"].run
+    ids = run.task.rows(run.loaded, [Given("The weaver")], run.task.Predict())[0].ids
+    by_ids = server.post(WRITE, {**ASK, "prompt": ids, "echo": True, "logprobs": 2, "max_tokens": 0}).json["choices"][0]
+    assert by_ids == one
+
+
+def test_a_model_without_a_template_talks_in_plain_words_and_says_so(server: Running):
+    talk = [{"role": "system", "content": "Be"}, {"role": "user", "content": [{"type": "text", "text": "Who"}]}]
+    asked = {"model": "language-model", "messages": talk[1:], "max_tokens": 4, "seed": 1}
+    found = server.post(CHAT, asked).json
+    assert found["choices"][0]["message"]["role"] == "assistant" and "no chat template" in found["weft"]["notes"][0]
+    assert found["object"] == "chat.completion" and found["usage"]["completion_tokens"] <= 4
+    *events, done = server.post(CHAT, {**asked, "stream": True}).events
+    assert events[0]["choices"][0]["delta"]["role"] == "assistant" and done == "[DONE]"
+    said = "".join(one["choices"][0]["delta"].get("content", "") for one in events)
+    assert said.strip() == found["choices"][0]["message"]["content"]
+    scored = server.post(CHAT, {**asked, "logprobs": True, "top_logprobs": 1}).json["choices"][0]["logprobs"]["content"]
+    assert len(scored[0]["top_logprobs"]) == 1 and scored[0]["logprob"] <= 0
+
+
+def test_vectors_are_those_of_python(server: Running, table: Table):
+    texts = ["the soup was fine", "no"]
+    known = table["classify-text"].run.embed(texts)
+    found = server.post("/v1/embeddings", {"model": "classify-text", "input": texts}).json["data"]
+    assert np.allclose([one["embedding"] for one in found], known, atol=1e-6)
+    packed = server.post("/v1/embeddings", {"model": "classify-text", "input": texts[0], "encoding_format": "base64"})
+    vector = np.frombuffer(base64.b64decode(packed.json["data"][0]["embedding"]), "<f4")
+    assert np.allclose(vector, known[0], atol=1e-6)
+    short = server.post("/v1/embeddings", {"model": "classify-text", "input": texts, "dimensions": 2}).json["data"]
+    assert np.allclose(np.linalg.norm([one["embedding"] for one in short], axis=1), 1, atol=1e-5)
+
+
+def test_texts_are_translated_as_libretranslate_does(server: Running, table: Table):
+    known = table["translate"].run.predict("The dog.", beam=5, best=3)
+    (pair,) = server.get("/languages").json
+    asked = {"q": "The dog.", "source": pair["code"], "target": pair["targets"][0], "alternatives": 2}
+    found = server.post("/translate", asked).json
+    assert [found["translatedText"], *found["alternatives"]] == [one["text"] for one in known]
+    many = server.post(
+        "/translate", {"q": ["The dog.", "The dog."], "source": "auto", "target": pair["targets"][0]}
+    ).json
+    assert many["translatedText"] == [known[0]["text"]] * 2
+    assert server.post("/translate", {**asked, "target": "xx"}).status == 400
+    assert server.post("/translate", {**asked, "alternatives": 10_000}).status == 400
+
+
+def test_models_say_how_they_write(server: Running, table: Table):
+    found = {one["id"]: one["weft"] for one in server.get("/v1/models").json["data"]}
+    assert set(found) == set(table) and found["language-model"]["chat"] == "plain turns"
+    assert server.get("/v1/models/translate").json["id"] == "translate"
+    assert server.get("/v1/models/x").status == 404
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"model": "x"}, {"model": "translate"}, {"prompt": 1}, {"prompt": []}, {"prompt": [[]]}, {"prompt": [10**9]},
+     {"prompt": "a" * 5000}, {"max_tokens": -2}, {"max_tokens": 10**9}, {"n": 0}, {"n": 10**6}, {"temperature": -1},
+     {"temperature": 1e9}, {"top_p": 0}, {"stop": [""]}, {"stop": ["x"] * 10_000}, {"logprobs": 10**6}, {"seed": "x"},
+     {"best_of": 5}, {"logit_bias": {"1": 2}}, {"presence_penalty": 1}, {"sed": 1}, {"stream": "yes"},
+     {"weft": {"schema": "/etc/passwd"}}, {"weft": {"samples": 5}}, {"weft": {"never": [10**9]}}],
+)  # fmt: skip
+def test_what_cannot_be_asked_for_is_refused(server: Running, more: dict[str, Any]):
+    answer = server.post(WRITE, {**ASK, **more})
+    assert answer.status in (400, 404) and answer.json["error"]["message"] and len(answer.body) < 4096
+
+
+def test_the_name_of_a_special_token_in_a_prompt_is_text(server: Running):
+    found = server.post(WRITE, {**ASK, "prompt": "<|end|>", "max_tokens": 0, "echo": True, "logprobs": 0}).json
+    assert found["usage"]["prompt_tokens"] > 1
+
+
+def test_texts_beside_others_are_those_alone_and_leaving_ends_a_row(table: Table):
+    server = Running(table)
+    try:
+        alone = [
+            server.post(WRITE, {**ASK, "seed": seed, "max_tokens": 60}).json["choices"][0]["text"] for seed in range(6)
+        ]
+        found: dict[int, str] = {}
+
+        def ask(seed: int) -> None:
+            answer = server.post(WRITE, {**ASK, "seed": seed, "max_tokens": 60, "temperature": 0.8})
+            found[seed] = answer.json["choices"][0]["text"]
+
+        with server.connected() as other:
+            other.sendall(server.request("POST", WRITE, {**LONG, "stream": True, "seed": 77}, None))
+            until(lambda: server.state.engine._writers and not server.state.engine._waiting)
+            threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(6)]
+            for one in threads:
+                one.start()
+            for one in threads:
+                one.join()
+            assert not server.state.engine.idle, "the first is still being written"
+        assert until(lambda: server.state.engine.idle) < 1
+        assert [found[seed] for seed in range(6)] == alone
+        assert server.metric("weft_left_total") == 1 and server.metric("weft_rows") == 0
+    finally:
+        server.close()
+
+
+def test_texts_go_on_while_other_work_is_done(table: Table):
+    server = Running(table)
+    try:
+        with server.connected() as other:
+            other.sendall(server.request("POST", "/api/predict/language-model", {
+                "input": "a", "settings": {"max_tokens": 200_000}}, None))  # fmt: skip
+            until(lambda: not server.state.engine.idle)
+            assert server.post(WRITE, ASK).status == 200
+            assert not server.state.engine.idle
+    finally:
+        server.close()
+
+
+def test_the_real_client_of_openai_reads_it_all(server: Running):
+    openai = pytest.importorskip("openai")
+    client = openai.OpenAI(base_url=f"http://127.0.0.1:{server.port}/v1", api_key="none", max_retries=0)
+    assert "language-model" in {one.id for one in client.models.list()}
+    asked = {"model": "language-model", "max_tokens": 12, "seed": 3, "temperature": 0.8}
+    whole = client.completions.create(prompt="Once", logprobs=1, **asked)
+    parts = [one.choices[0].text for one in client.completions.create(prompt="Once", stream=True, **asked)]
+    assert "".join(parts) == whole.choices[0].text and len(whole.choices[0].logprobs.tokens) == 12
+    talk: Any = [{"role": "user", "content": "Who"}]
+    said = client.chat.completions.create(messages=talk, **asked).choices[0].message.content
+    heard = client.chat.completions.create(messages=talk, stream=True, **asked)
+    assert "".join(one.choices[0].delta.content or "" for one in heard).strip() == said
+    vectors = client.embeddings.create(model="classify-text", input=["a", "b"]).data
+    assert len(vectors) == 2 and len(vectors[0].embedding) == len(vectors[1].embedding) > 1
+    with pytest.raises(openai.NotFoundError):
+        client.completions.create(model="x", prompt="a")
