@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import re
 import socket
 import threading
 import time
@@ -246,3 +247,14 @@ def test_nothing_of_a_request_is_read_after_the_server_closed_its_side(server: R
     with server.connected() as made:
         made.sendall(server.request("GET", "/healthz", None, None))
         assert Answered(read_all(made)).status == 200
+
+
+def test_the_page_is_a_fixed_set_of_files_without_any_address_of_others(server: Running):
+    page = server.get("/")
+    assert page.status == 200 and page.headers["content-type"].startswith("text/html")
+    named = re.findall(r'(?:src|href)="([^"]+)"', page.body.decode())
+    assert set(named) == {"/page/page.css", "/page/page.js"}
+    for name in named:
+        found = server.get(name)
+        assert found.status == 200 and b"http" not in found.body and b"innerHTML" not in found.body
+    assert server.get("/page/index.html").status == 404

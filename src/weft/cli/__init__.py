@@ -6,7 +6,7 @@
     learning                  check, train, soup, demo
     using                     predict, evaluate, look, embed
     trying                    lab
-    serving                   serve
+    serving                   serve, chat
     exchange                  import, export
     keeping                   runs, runs compare, runs clean, runs verify
     about                     tasks, doctor, completion

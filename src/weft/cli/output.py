@@ -13,6 +13,7 @@ from weft.requirements import check_requirements
 
 if TYPE_CHECKING:
     from weft.runs.answer_table import Answered
+    from weft.runs.conversation import Conversation
 
 LINE = 80  # columns of a terminal
 Report = Mapping[str, Any]
@@ -327,3 +328,26 @@ def examined(report: Report, as_json: bool) -> None:
     print()
     for line in report["advice"]:
         print(textwrap.fill(line, LINE, initial_indent="  - ", subsequent_indent="    "))
+
+
+def talk(conversation: "Conversation") -> None:
+    """Read what a person says, line by line, and print what the model answers as it comes, until the input ends."""
+    person, forgotten = sys.stdin is not None and sys.stdin.isatty(), 0
+    while True:
+        try:
+            text = input("> " if person else "")
+        except (EOFError, KeyboardInterrupt):
+            print(file=sys.stderr)
+            return
+        if not text.strip():
+            continue
+        try:
+            conversation.answer(text, listen=lambda piece: print(harmless(piece), end="", flush=True))
+        except KeyboardInterrupt:
+            pass
+        except WeftError as error:
+            say(str(error))
+        print(flush=True)
+        if conversation.forgotten > forgotten:
+            say(f"(the first {conversation.forgotten} turns no longer fit into the model's context)")
+        forgotten = conversation.forgotten

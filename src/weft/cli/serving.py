@@ -1,4 +1,4 @@
-"""Commands that go on until they are ended: serve."""
+"""Commands that go on until they are ended: serve, chat."""
 
 import importlib.util
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from weft.cli import output
-from weft.cli.words import Broken, examples, number
+from weft.cli.words import Broken, RunFolder, Set, examples, load_run, number, settings_of
 from weft.errors import WeftError
 
 commands = typer.Typer()
@@ -46,7 +46,7 @@ def serve(
     ] = "fp32",
     broken: Broken = False,
 ) -> None:
-    """Serve runs over HTTP: an API for programs.
+    """Serve runs over HTTP: a page for people, an API for programs.
 
     Ends with Ctrl-C: requests in work are finished first, a second Ctrl-C ends at once.
     """
@@ -66,3 +66,25 @@ def serve(
         runs, host=host, port=port, token=token, names=name or (), at=socket, precision=chosen, broken=broken,
         say=output.say,
     )  # fmt: skip
+
+
+@commands.command(
+    epilog=examples(
+        "weft chat runs/talks-1",
+        'weft chat runs/talks-1 --set temperature=0.7 --set system="Answer in one sentence."',
+        "echo 'Who are you?' | weft chat runs/talks-1     answers each line",
+    )
+)
+def chat(run: RunFolder, set_: Set = None, broken: Broken = False) -> None:
+    """Talk with a language model, in its own turns.
+
+    Ctrl-C stops an answer, Ctrl-D ends the talk.
+    """
+    output.prepare()
+    loaded = load_run(run, broken=broken)
+    from weft.runs.conversation import Conversation
+
+    talk = Conversation(loaded, **settings_of(set_, loaded.predict))
+    for note in talk.notes:
+        output.say(note)
+    output.talk(talk)

@@ -4,6 +4,7 @@
     checking, check_facts     `weft check`: what data is and what is wrong with it; its facts
     run, finding              Run, load; a run found by its name
     asking                    from inputs to answers: the one place that opens what a user names
+    conversation              a talk with a run that continues texts
     answer_table              answers as a table, beside the rows of their inputs
     embedding                 vectors of inputs, and the nearest of them
     listing, comparing, ranking   runs in a folder; side by side; which of two is better

@@ -16,6 +16,7 @@ values, never names of files.
     writing                   texts that are written together, by the rows of each run
     predict                   /api/predict, /api/runs
     openai, libre             /v1 in the shape of OpenAI's API; /translate in that of LibreTranslate's
+    pages                     the page for people, whose files stand in page/
     metrics, openapi          /metrics; the description of all routes
 
     loop thread:   receiving -> guard -> route -> bodies -> inputs -> Engine.submit

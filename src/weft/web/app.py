@@ -17,6 +17,7 @@ from weft.web.guard import Allowed, Guard
 from weft.web.limits import Limits
 from weft.web.metrics import Metrics
 from weft.web.openapi import description
+from weft.web.pages import pages
 from weft.web.predict import list_runs, predict
 from weft.web.replies import GONE, Refusal, as_refusal, error_reply, reply
 from weft.web.state import State, state_of
@@ -44,8 +45,9 @@ def application(table: Table, allowed: Allowed, limits: Limits | None = None) ->
         route("/translate", libre.translate, "POST"),
         route("/languages", libre.languages),
     ]
+    routes += [route(address, page, open=True) for address, page in pages().items()]
     handlers = {HTTPException: _no_route, 404: _no_route, 405: _no_route}
-    app = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
+    app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
     app.state.weft = state
     return Guard(app, allowed, limits), state

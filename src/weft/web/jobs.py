@@ -139,10 +139,10 @@ class Whole(Job):
         )
         start = 0
         for job in jobs:
-            stop = start + len(job.inputs)
-            own: list[Answer] = [one for one in found if start <= one.input < stop or not every]
+            end = start + len(job.inputs)
+            own: list[Answer] = [one for one in found if start <= one.input < end or not every]
             if job.left:
                 job.fail(Refusal(GONE, "the answer was read too slowly, or not at all"))
             else:
                 job.finish([(one.input - start, one) for one in own])
-            start = stop
+            start = end

@@ -253,8 +253,8 @@ def _asked(
         value = fields.maybe(name, kind)
         settings |= {} if value is None else {name: value}
     settings.setdefault("seed", secrets.randbits(32))  # as nobody asks for the same text twice
-    limit = fields.take("max_tokens", int, -1)
-    limit = tokens if limit == -1 else limit
+    said = fields.maybe("max_tokens", int)
+    limit = tokens if said is None else said
     if limit is not None and limit < shortest:
         raise Refusal(400, f"expected at least {shortest}", where="max_tokens")
     settings |= {} if limit is None else {"max_tokens": limit}

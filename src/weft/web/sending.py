@@ -16,9 +16,10 @@ async def finished(request: Request, *jobs: Job) -> list[Any]:
     """The results of jobs; where the client leaves first, they are left."""
     work = asyncio.gather(*(job.result() for job in jobs))
     leaving = asyncio.ensure_future(_disconnected(request.receive))
+    both: set[asyncio.Future[Any]] = {work, leaving}
     try:
-        done, _ = await asyncio.wait({work, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if work in done:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
             return work.result()
         raise Refusal(GONE, "the client has gone")
     finally:

@@ -13,6 +13,7 @@ from weft.generate.programs import steps_of
 from weft.generate.session import Session
 from weft.runs import Run, load
 from weft.runs.asking import NoSettings
+from weft.runs.finding import is_foreign, require_run
 from weft.runs.listing import FINISHED, IMPORTED, describe
 from weft.runs.listing import list_runs as runs_in
 from weft.tasks.asks import Gives, Use
@@ -133,8 +134,6 @@ class Table(Mapping[str, ServedRun]):
 
 def _folders(places: Iterable[str | Path]) -> Iterator[Path]:
     """The folders of runs: one that is named is taken as it is, of others those that are finished."""
-    from weft.runs.finding import is_foreign, require_run
-
     for place in places:
         path = require_run(place)
         if RunFolder(path).exists or is_foreign(path):
@@ -146,7 +145,7 @@ def _folders(places: Iterable[str | Path]) -> Iterator[Path]:
 
 def _loaded(path: Path, broken: bool) -> Run:
     run = load(path, broken=broken)
-    if RunFolder(path).exists and describe(path).state not in (FINISHED, IMPORTED):
+    if not is_foreign(path) and describe(path).state not in (FINISHED, IMPORTED):
         raise WeftError("this run is not finished", where=str(path), fix="finish it: weft train --resume")
     assert run.task.asks  # refuses a run without a task
     return run

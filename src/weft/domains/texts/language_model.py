@@ -151,7 +151,8 @@ def prompts_of(codecs: Codecs, given: Sequence[str | Turns], how: Continuing) ->
     Of a run that answers in turns, a text is a question between the marks of a talk. A talk is in plain words where
     the run knows no marks.
     """
-    codec, turns, known = text_of(codecs), turns_of(codecs, how), codecs.get("turns")
+    codec, known = text_of(codecs), codecs.get("turns")
+    turns = turns_of(codecs, how) if any(isinstance(one, str) for one in given) else None
     marks = known if isinstance(known, TurnCodec) else TurnCodec.of(codec)
     rule, system = how.rule(codec.tokenizer), () if how.system is None else (("system", how.system),)
     talked = turns is not None or any(isinstance(one, Turns) for one in given)
@@ -270,10 +271,12 @@ class LanguageModel(Task[AnyText, AnyIds, TextTraining]):
 
     def predict(self, run: Loaded, inputs: Sequence[Given], how: Continuing, listen: Listen | None) -> list[Answer]:
         rows, codec = self.rows(run, inputs, how), text_of(run.codecs)
-        texts = [one if isinstance(one, str) else one.said[-1][1] for one in said_in(inputs)]
+        said = said_in(inputs)
+        texts = [one if isinstance(one, str) else one.said[-1][1] for one in said]
         if not rows:
             return []
-        prompts, rule, turns = [row.ids for row in rows], rows[0].rule, turns_of(run.codecs, how)
+        prompts, rule = [row.ids for row in rows], rows[0].rule
+        talks = isinstance(said[0], Turns) or turns_of(run.codecs, how) is not None
         model = cast(Stream, prepared(run.model, how.precision))
         session = Session(model, capacity=max(map(len, prompts)) + how.max_tokens)
         many = generate(session, codec.tokenizer, prompts, rows[0].how, ends=rows[0].ends, listen=listen, rule=rule)
@@ -282,8 +285,8 @@ class LanguageModel(Task[AnyText, AnyIds, TextTraining]):
                 number,
                 {
                     "prompt": texts[number],
-                    "text": one.text if turns is None else one.text.strip(),
-                    **({} if turns is None else {"role": "assistant"}),
+                    "text": one.text.strip() if talks else one.text,
+                    **({"role": "assistant"} if talks else {}),
                     **({"sample": i} if how.samples > 1 else {}),
                     **({"cut": True} if rule is not None and one.ended == "length" else {}),
                     **unread(texts[number], prompts[number], session.window, codec),
