@@ -258,3 +258,14 @@ def test_the_page_is_a_fixed_set_of_files_without_any_address_of_others(server: 
         found = server.get(name)
         assert found.status == 200 and b"http" not in found.body and b"innerHTML" not in found.body
     assert server.get("/page/index.html").status == 404
+
+
+def test_what_a_model_does_inside_is_a_page_that_reaches_nothing(server: Running):
+    report = server.post("/api/look/translate", {"input": "The dog."}).json
+    page = server.get(report["page"])
+    assert page.status == 200 and page.body.startswith(b"<!doctype html>") and report["text"]
+    assert page.headers["content-security-policy"].startswith("sandbox allow-scripts")
+    assert server.get("/look/x").status == 404
+    assert server.post("/api/look/translate", {"input": "The dog."}, accept="text/html").body[:9] == b"<!doctype"
+    assert server.post("/api/look/translate", {"input": "a", "settings": {"encoding": "x"}}).status == 400
+    assert server.post("/api/look/translate", {"input": {"path": "/etc/passwd"}}).status == 400

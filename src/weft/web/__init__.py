@@ -15,6 +15,7 @@ values, never names of files.
     replies, sending          answers and errors as JSON; results and streams of events, until the client leaves
     writing                   texts that are written together, by the rows of each run
     predict                   /api/predict, /api/runs
+    looks                     /api/look: the page of `weft look`, kept for a while to be opened
     openai, libre             /v1 in the shape of OpenAI's API; /translate in that of LibreTranslate's
     pages                     the page for people, whose files stand in page/
     metrics, openapi          /metrics; the description of all routes

@@ -15,6 +15,7 @@ from weft.web import libre, openai
 from weft.web.engine import Engine
 from weft.web.guard import Allowed, Guard
 from weft.web.limits import Limits
+from weft.web.looks import Looks, kept, look
 from weft.web.metrics import Metrics
 from weft.web.openapi import description
 from weft.web.pages import pages
@@ -29,7 +30,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def application(table: Table, allowed: Allowed, limits: Limits | None = None) -> tuple[ASGIApp, State]:
     """The application for some runs, and its state."""
     limits, metrics = limits or Limits(), Metrics()
-    state = State(table, Engine(limits, metrics), allowed, limits, metrics, int(time.time()))
+    state = State(table, Engine(limits, metrics), allowed, limits, metrics, int(time.time()), Looks())
     routes = [
         route("/healthz", health, open=True),
         route("/readyz", ready, open=True),
@@ -37,6 +38,8 @@ def application(table: Table, allowed: Allowed, limits: Limits | None = None) ->
         route("/openapi.json", described),
         route("/api/runs", list_runs),
         route("/api/predict/{run}", predict, "POST"),
+        route("/api/look/{run}", look, "POST"),
+        route("/look/{look}", kept, open=True),
         route("/v1/models", openai.models),
         route("/v1/models/{run}", openai.model),
         route("/v1/completions", openai.completions, "POST"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.config import Config
 from weft.generate.stopping import Stop
-from weft.runs.asking import ask, embedded
+from weft.runs.asking import ask, embedded, look
 from weft.tasks.asks import Answer, Given, Use
 from weft.web.replies import GONE, Refusal
 from weft.web.table import ServedRun
@@ -93,7 +93,7 @@ class Job:
 
 
 class Whole(Job):
-    """Inputs that are answered, or made vectors of, in one go; equal settings are computed together."""
+    """Inputs that are answered, looked at or made vectors of in one go; equal settings are computed together."""
 
     def __init__(
         self,
@@ -111,13 +111,21 @@ class Whole(Job):
 
     @property
     def like(self) -> Hashable | None:
-        return None if self.listens or not self.inputs else (self.served.name, self.use, repr(self.how))
+        return (
+            None
+            if self.listens or self.use == "look" or not self.inputs
+            else (self.served.name, self.use, repr(self.how))
+        )
 
     @staticmethod
     def compute(jobs: "Sequence[Whole]", stop: Stop) -> None:
         """Answer jobs that are alike, until `stop()` is true."""
         first, every = jobs[0], [one for job in jobs for one in job.inputs]
         run = first.served.run
+        if first.use == "look":
+            view = look(run, every, first.how)
+            first.finish((view.text(), view.page()))
+            return
         if first.use == "embed":
             vectors, start = embedded(run, every, first.how).vectors, 0
             for job in jobs:

@@ -77,6 +77,7 @@ def description(table: Table) -> dict[str, Any]:
         paths[path] = {"post": {**_operation(summary), "requestBody": json_body(body)}}
     for name, served in table.items():
         paths[f"/api/predict/{name}"] = {"post": _predict(served)}
+        paths[f"/api/look/{name}"] = {"post": _look(served)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "weft serve", "version": VERSION},
@@ -106,6 +107,14 @@ def _predict(served: ServedRun) -> dict[str, Any]:
         fields["stream"] = {"type": "boolean", "description": "as events, piece by piece"}
     body = {"type": "object", "properties": fields, "additionalProperties": False}
     return {**_operation(task.ability(served.run.loaded)), "requestBody": json_body(body)}
+
+
+def _look(served: ServedRun) -> dict[str, Any]:
+    body = {
+        "type": "object",
+        "properties": {"input": INPUTS[served.run.task.asks[0].kind], "settings": {"type": "object"}},
+    }
+    return {**_operation("What the model does inside with an input"), "requestBody": json_body(body)}
 
 
 def json_body(schema: dict[str, Any]) -> dict[str, Any]:

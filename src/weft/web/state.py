@@ -1,6 +1,7 @@
 """What all routes share: the runs, the engine, limits, counts."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
@@ -9,6 +10,9 @@ from weft.web.guard import Allowed
 from weft.web.limits import Limits
 from weft.web.metrics import Metrics
 from weft.web.table import Table
+
+if TYPE_CHECKING:
+    from weft.web.looks import Looks
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,7 @@ class State:
     limits: Limits
     metrics: Metrics
     started: int  # seconds since 1970
+    looks: "Looks"
 
 
 def state_of(request: Request) -> State:

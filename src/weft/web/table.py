@@ -92,6 +92,7 @@ class ServedRun:
             ],
             "gives": {"kind": gives.kind, "streams": gives.streams, "continues": gives.continues},
             "embeds": [one.kind for one in run.task.embeds],
+            "looks": run.task.Look is not None,
             "settings": self.settings(),
             **({"talks": self.talks, "native": self.native} if self.writes else {}),
         }

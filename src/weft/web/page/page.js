@@ -132,6 +132,7 @@ async function ask(submitted) {
     const stream = run.gives.streams;
     const body = JSON.stringify({ input: value, settings: said(), ...(stream ? { stream } : { files: true }) });
     const answer = await call(`/api/predict/${encodeURIComponent(run.name)}`, { method: "POST", body, headers: { "Content-Type": "application/json" }, signal: running.signal });
+    if (run.looks) box.append(inside(run, value));
     if (stream) {
       const live = made("pre", {}, made("span", { className: "given", textContent: run.gives.continues ? value : "" }));
       box.append(live);
@@ -156,6 +157,22 @@ async function ask(submitted) {
     at("state").textContent = "";
     at("save").hidden = !answers.length;
   }
+}
+
+function inside(run, value) {
+  const button = made("button", { type: "button", textContent: "look inside" }), place = made("p", {}, button);
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      const body = JSON.stringify({ input: value });
+      const answer = await call(`/api/look/${encodeURIComponent(run.name)}`, { method: "POST", body, headers: { "Content-Type": "application/json" } });
+      place.append(" ", made("a", { href: (await answer.json()).page, target: "_blank", rel: "noopener", textContent: "open what the model did" }));
+    } catch (error) {
+      place.append(" ", error.message);
+      button.disabled = false;
+    }
+  });
+  return place;
 }
 
 function change() {

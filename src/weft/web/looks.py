@@ -1,0 +1,78 @@
+"""/api/look/{run}: what a model does inside with an input, as the page of `weft look`. A few are kept to be opened.
+
+A page that is kept has an address that nobody can guess, so that a browser may open it without the token. It stands in
+a sandbox: it reaches neither this server nor any other.
+"""
+
+import secrets
+import threading
+from collections import OrderedDict
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from weft.runs.asking import checked
+from weft.web.bodies import json_of
+from weft.web.inputs import given_of
+from weft.web.jobs import Cost, Whole
+from weft.web.predict import run_named
+from weft.web.replies import Refusal, reply
+from weft.web.sending import finished
+from weft.web.state import state_of
+
+MOST_KEPT, MOST_BYTES = 16, 64 * 2**20
+SANDBOX = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
+
+
+class Looks:
+    """The latest pages, by their names; the oldest go when there are too many."""
+
+    def __init__(self) -> None:
+        self._pages: OrderedDict[str, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, page: bytes) -> str:
+        """Keep a page; returns its name."""
+        name = secrets.token_urlsafe(24)
+        with self._lock:
+            self._pages[name] = page
+            while len(self._pages) > MOST_KEPT or sum(map(len, self._pages.values())) > MOST_BYTES:
+                self._pages.popitem(last=False)
+        return name
+
+    def page(self, name: str) -> bytes:
+        """The page of a name."""
+        with self._lock:
+            if name not in self._pages:
+                raise Refusal(404, "this look is no longer kept", fix="look again")
+            return self._pages[name]
+
+
+async def look(request: Request) -> Response:
+    """What the model does inside: words, and the address of its page; the page itself where HTML is asked for."""
+    state = state_of(request)
+    served = run_named(state, request.path_params["run"])
+    fields = await json_of(request, state.limits)
+    task, given = served.run.task, fields.any("input")
+    settings = fields.take("settings", dict, {})
+    fields.end()
+    values = given if isinstance(given, list) and any(one.several for one in task.asks) else [given]
+    inputs = [] if given is None else [given_of(task.asks, value, number) for number, value in enumerate(values)]
+    how = checked(served.run, "look", settings, files=False)
+    cost = Cost(int(request.headers.get("content-length", "0")))
+    job = Whole(served, "look", inputs, how, cost=cost, unsent=state.limits.unsent)
+    state.engine.submit(job)
+    ((words, page),) = await finished(request, job)
+    if "text/html" in request.headers.get("accept", ""):
+        return _shown(page)
+    report = {"run": served.name, "task": task.name, "text": words}
+    return reply({**report, "page": f"/look/{state.looks.keep(page)}"})
+
+
+async def kept(request: Request) -> Response:
+    """A page that is kept."""
+    return _shown(state_of(request).looks.page(request.path_params["look"]))
+
+
+def _shown(page: bytes) -> Response:
+    return Response(page, headers={"content-security-policy": SANDBOX}, media_type="text/html")
