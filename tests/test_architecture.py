@@ -34,7 +34,8 @@ ORDER = [
     {"domains"},
     {"runs"},
     {"lab"},
-    {"cli", "web"},
+    {"web"},
+    {"cli"},
 ]
 LAYER = {name: number for number, row in enumerate(ORDER) for name in row}
 FACADE = {"__init__", "__main__"}  # the public names, and `python -m weft`

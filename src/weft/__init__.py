@@ -29,6 +29,7 @@ only those above it (`__init__` of each is its map):
     domains       texts, pairs, trees, words, pictures, captions, fields, places, graphs
     runs          what is done with runs
     lab           the lectures' claims as experiments
+    web           runs over HTTP
     cli           the command line
 """
 

@@ -14,7 +14,7 @@ from weft.web.app import application
 from weft.web.guard import Allowed
 from weft.web.limits import Limits
 from weft.web.serving import Server, config_of
-from weft.web.table import Table
+from weft.web.table import RunTable
 
 FINISHED = Path(__file__).parents[1] / "fixtures" / "finished"
 
@@ -44,7 +44,7 @@ class Answered:
 class Running:
     """A server of some runs on a port of its own, in a thread."""
 
-    def __init__(self, table: Table, *, token: str | None = None, names: tuple[str, ...] = (), **limits: Any):
+    def __init__(self, table: RunTable, *, token: str | None = None, names: tuple[str, ...] = (), **limits: Any):
         self.bound = socket.socket()
         self.bound.bind(("127.0.0.1", 0))
         self.port, self.limits = self.bound.getsockname()[1], Limits(**limits)

@@ -169,9 +169,9 @@ def served(run: weft.Run) -> Iterator[Callable[..., tuple[int, bytes]]]:
 
     from weft.web.app import application
     from weft.web.guard import Allowed
-    from weft.web.table import ServedRun, Table
+    from weft.web.table import RunTable, ServedRun
 
-    app, state = application(Table([ServedRun("it", run)]), Allowed(1))
+    app, state = application(RunTable([ServedRun("it", run)]), Allowed(1))
 
     def ask_it(body: Any, path: str = "/api/predict/it", **more: str) -> tuple[int, bytes]:
         return asked(app, path, body if isinstance(body, bytes) else json.dumps(body).encode(), **more)

@@ -11,21 +11,21 @@ pytest.importorskip("uvicorn")
 if TYPE_CHECKING:
     from helpers.serving import Running
 
-    from weft.web.table import Table
+    from weft.web.table import RunTable
 
 
 @pytest.fixture(scope="session")
-def table() -> "Table":
+def table() -> "RunTable":
     """A language model, a classifier, a translator."""
     from helpers.serving import FINISHED
 
-    from weft.web.table import Table
+    from weft.web.table import RunTable
 
-    return Table.of(FINISHED / name for name in ("language-model", "classify-text", "translate", "classify-images"))
+    return RunTable.of(FINISHED / name for name in ("language-model", "classify-text", "translate", "classify-images"))
 
 
 @pytest.fixture(scope="session")
-def server(table: "Table") -> Iterator["Running"]:
+def server(table: "RunTable") -> Iterator["Running"]:
     """A server of these runs."""
     from helpers.serving import Running
 

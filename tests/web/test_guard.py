@@ -4,7 +4,7 @@ import pytest
 from helpers.serving import Answered, Running, until
 
 from weft.web.guard import HEADERS, Allowed, is_loopback
-from weft.web.table import Table
+from weft.web.table import RunTable
 
 ASK = {"input": "Once", "settings": {"max_tokens": 2}}
 PATH = "/api/predict/language-model"
@@ -129,7 +129,7 @@ def test_every_answer_has_the_strict_headers(server: Running):
         assert not any(name.startswith("access-control") for name in answer.headers)
 
 
-def test_a_token_is_asked_for_everywhere_but_where_a_page_begins(table: Table):
+def test_a_token_is_asked_for_everywhere_but_where_a_page_begins(table: RunTable):
     server = Running(table, token=TOKEN, names=("weft.test",))
     try:
         for path in ("/api/runs", "/metrics", "/openapi.json"):
@@ -152,7 +152,7 @@ def test_which_addresses_are_of_this_machine_alone():
     assert {"10.0.0.1", "10.0.0.1:80", "localhost"} <= hosts and "0.0.0.0" not in hosts
 
 
-def test_a_request_that_does_not_come_in_is_ended_while_others_are_answered(table: Table):
+def test_a_request_that_does_not_come_in_is_ended_while_others_are_answered(table: RunTable):
     server = Running(table, seconds=0.5)
     try:
         slow = [b"", b"GET /healthz HT", server.request("POST", PATH, ASK, None)[:-4]]

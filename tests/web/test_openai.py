@@ -9,18 +9,18 @@ import pytest
 from helpers.serving import Running, until
 
 from weft.tasks.asks import Given
-from weft.web.table import Table
+from weft.web.table import RunTable
 
 WRITE, CHAT = "/v1/completions", "/v1/chat/completions"
 ASK: dict[str, Any] = {"model": "language-model", "prompt": "Once", "max_tokens": 12, "temperature": 0.8, "seed": 3}
 LONG = {**ASK, "max_tokens": 200_000}
 
 
-def text_of(table: Table, prompt: str, **settings: Any) -> list[str]:
+def text_of(table: RunTable, prompt: str, **settings: Any) -> list[str]:
     return [one["text"] for one in table["language-model"].run.predict(prompt, **settings)]
 
 
-def test_completions_are_those_of_python(server: Running, table: Table):
+def test_completions_are_those_of_python(server: Running, table: RunTable):
     found = server.post(WRITE, {**ASK, "n": 3}).json
     known = text_of(table, "Once", max_tokens=12, temperature=0.8, seed=3, samples=3)
     assert [one["text"] for one in found["choices"]] == known and [one["index"] for one in found["choices"]] == [
@@ -37,14 +37,14 @@ def test_completions_are_those_of_python(server: Running, table: Table):
     assert [one["text"] for one in several[:2]] == known[:2] and len(several) == 4
 
 
-def test_a_stream_has_the_same_text_and_ends_with_done(server: Running, table: Table):
+def test_a_stream_has_the_same_text_and_ends_with_done(server: Running, table: RunTable):
     *events, usage, done = server.post(WRITE, {**ASK, "stream": True, "stream_options": {"include_usage": True}}).events
     known = text_of(table, "Once", max_tokens=12, temperature=0.8, seed=3)[0]
     assert "".join(one["choices"][0]["text"] for one in events) == known and done == "[DONE]"
     assert events[-1]["choices"][0]["finish_reason"] == "length" and usage["usage"]["completion_tokens"] == 12
 
 
-def test_a_text_ends_before_a_stop(server: Running, table: Table):
+def test_a_text_ends_before_a_stop(server: Running, table: RunTable):
     whole = text_of(table, "Once", max_tokens=60, temperature=0)[0]
     stop = whole[5:8]
     found = server.post(WRITE, {**ASK, "max_tokens": 60, "temperature": 0, "stop": stop}).json["choices"][0]
@@ -56,7 +56,7 @@ def test_without_a_seed_texts_differ(server: Running):
     assert len({server.post(WRITE, asked).json["choices"][0]["text"] for _ in range(4)}) > 1
 
 
-def test_prompts_are_scored_without_a_word_being_written(server: Running, table: Table):
+def test_prompts_are_scored_without_a_word_being_written(server: Running, table: RunTable):
     found = server.post(WRITE, {**ASK, "prompt": "The weaver", "echo": True, "logprobs": 2, "max_tokens": 0}).json
     (one,) = found["choices"]
     scores = one["logprobs"]
@@ -89,7 +89,7 @@ def test_a_model_without_a_template_talks_in_plain_words_and_says_so(server: Run
     assert len(scored[0]["top_logprobs"]) == 1 and scored[0]["logprob"] <= 0
 
 
-def test_vectors_are_those_of_python(server: Running, table: Table):
+def test_vectors_are_those_of_python(server: Running, table: RunTable):
     texts = ["the soup was fine", "no"]
     known = table["classify-text"].run.embed(texts)
     found = server.post("/v1/embeddings", {"model": "classify-text", "input": texts}).json["data"]
@@ -101,7 +101,7 @@ def test_vectors_are_those_of_python(server: Running, table: Table):
     assert np.allclose(np.linalg.norm([one["embedding"] for one in short], axis=1), 1, atol=1e-5)
 
 
-def test_texts_are_translated_as_libretranslate_does(server: Running, table: Table):
+def test_texts_are_translated_as_libretranslate_does(server: Running, table: RunTable):
     known = table["translate"].run.predict("The dog.", beam=5, best=3)
     (pair,) = server.get("/languages").json
     asked = {"q": "The dog.", "source": pair["code"], "target": pair["targets"][0], "alternatives": 2}
@@ -115,7 +115,7 @@ def test_texts_are_translated_as_libretranslate_does(server: Running, table: Tab
     assert server.post("/translate", {**asked, "alternatives": 10_000}).status == 400
 
 
-def test_models_say_how_they_write(server: Running, table: Table):
+def test_models_say_how_they_write(server: Running, table: RunTable):
     found = {one["id"]: one["weft"] for one in server.get("/v1/models").json["data"]}
     assert set(found) == set(table) and found["language-model"]["chat"] == "plain turns"
     assert server.get("/v1/models/translate").json["id"] == "translate"
@@ -140,7 +140,7 @@ def test_the_name_of_a_special_token_in_a_prompt_is_text(server: Running):
     assert found["usage"]["prompt_tokens"] > 1
 
 
-def test_texts_beside_others_are_those_alone_and_leaving_ends_a_row(table: Table):
+def test_texts_beside_others_are_those_alone_and_leaving_ends_a_row(table: RunTable):
     server = Running(table)
     try:
         alone = [
@@ -168,7 +168,7 @@ def test_texts_beside_others_are_those_alone_and_leaving_ends_a_row(table: Table
         server.close()
 
 
-def test_texts_go_on_while_other_work_is_done(table: Table):
+def test_texts_go_on_while_other_work_is_done(table: RunTable):
     server = Running(table)
     try:
         with server.connected() as other:

@@ -13,7 +13,7 @@ import pytest
 from helpers.serving import FINISHED, Answered, Running, read_all, until
 from PIL import Image
 
-from weft.web.table import Table
+from weft.web.table import RunTable
 
 WRITE = "/api/predict/language-model"
 LONG = {"input": "Once", "settings": {"max_tokens": 200_000}}
@@ -25,7 +25,7 @@ def picture() -> bytes:
     return buffer.getvalue()
 
 
-def test_answers_are_those_of_python(server: Running, table: Table):
+def test_answers_are_those_of_python(server: Running, table: RunTable):
     for name, text in (("language-model", "Once"), ("classify-text", "the soup was fine"), ("translate", "The dog.")):
         settings = {"max_tokens": 8} if name != "classify-text" else {}
         known = table[name].run.predict([text, "x"], **settings)
@@ -34,7 +34,7 @@ def test_answers_are_those_of_python(server: Running, table: Table):
         assert found["run"] == name and found["task"] == table[name].run.task.name
 
 
-def test_a_picture_is_bytes_pixels_or_a_body(server: Running, table: Table):
+def test_a_picture_is_bytes_pixels_or_a_body(server: Running, table: RunTable):
     path, known = (
         "/api/predict/classify-images",
         table["classify-images"].run.predict(np.arange(192, dtype=np.uint8).reshape(8, 8, 3))[0]["label"],
@@ -51,7 +51,7 @@ def test_a_picture_is_bytes_pixels_or_a_body(server: Running, table: Table):
     assert server.ask("POST", WRITE, picture(), {"content-type": "image/png"}).status == 415
 
 
-def test_text_streams_and_ends_with_all_of_it(server: Running, table: Table):
+def test_text_streams_and_ends_with_all_of_it(server: Running, table: RunTable):
     events = server.post(WRITE, {"input": "Once", "stream": True, "settings": {"max_tokens": 40}}).events
     known = table["language-model"].run.predict("Once", max_tokens=40)[0]["text"]
     assert "".join(one["text"] for one in events[:-1]) == events[-1]["predictions"][0]["text"] == known
@@ -59,7 +59,7 @@ def test_text_streams_and_ends_with_all_of_it(server: Running, table: Table):
     assert server.post("/api/predict/classify-text", {"input": "x", "stream": True}).status == 400
 
 
-def test_the_runs_say_what_they_ask_for_and_the_description_names_all_routes(server: Running, table: Table):
+def test_the_runs_say_what_they_ask_for_and_the_description_names_all_routes(server: Running, table: RunTable):
     runs = {one["name"]: one for one in server.get("/api/runs").json["runs"]}
     assert set(runs) == set(table) and runs["classify-images"]["asks"][0]["kind"] == "picture"
     settings = {one["name"]: one for one in runs["language-model"]["settings"]}
@@ -126,7 +126,7 @@ def test_a_bad_input_costs_itself(server: Running):
     assert ["error" in one for one in found] == [False, True, False] and [one["number"] for one in found] == [0, 1, 2]
 
 
-def test_long_and_compressed_bodies_are_refused_before_they_are_read(table: Table):
+def test_long_and_compressed_bodies_are_refused_before_they_are_read(table: RunTable):
     server = Running(table, body=1000)
     try:
         head = server.request("POST", WRITE, b"", {"content-length": str(2**30)})
@@ -139,7 +139,7 @@ def test_long_and_compressed_bodies_are_refused_before_they_are_read(table: Tabl
         server.close()
 
 
-def test_what_finds_no_room_in_the_queue_is_refused_and_the_rest_answered(table: Table):
+def test_what_finds_no_room_in_the_queue_is_refused_and_the_rest_answered(table: RunTable):
     server = Running(table, waiting=2, tokens=2**18)
     try:
         with server.connected() as busy:
@@ -178,7 +178,7 @@ def test_work_ends_soon_after_its_client_has_left(server: Running, stream: bool)
         assert server.metric("weft_left_total") == before + 1
 
 
-def test_a_client_that_does_not_read_holds_neither_work_nor_memory(table: Table):
+def test_a_client_that_does_not_read_holds_neither_work_nor_memory(table: RunTable):
     server = Running(table, unsent=500)
     try:
         server.bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2048)
@@ -193,7 +193,7 @@ def test_a_client_that_does_not_read_holds_neither_work_nor_memory(table: Table)
 
 
 def test_a_fault_is_told_by_a_number_alone_and_the_next_request_is_answered(
-    server: Running, table: Table, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    server: Running, table: RunTable, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
     with monkeypatch.context() as patched:
         patched.setattr(type(table["classify-text"].run.task), "predict", lambda *given: 1 / 0)
@@ -210,7 +210,7 @@ def test_several_requests_on_one_connection_are_answered_in_order(server: Runnin
     assert server.raw(said + said + last).count(b"HTTP/1.1 200") == 3
 
 
-def test_requests_that_are_alike_are_computed_together(table: Table, monkeypatch: pytest.MonkeyPatch):
+def test_requests_that_are_alike_are_computed_together(table: RunTable, monkeypatch: pytest.MonkeyPatch):
     server = Running(table)
     try:
         with server.connected() as busy:
@@ -236,11 +236,11 @@ def test_requests_that_are_alike_are_computed_together(table: Table, monkeypatch
 def test_two_runs_of_one_name_and_a_run_that_is_not_there():
     from weft.errors import WeftError
 
-    twice = Table.of([FINISHED / "translate", FINISHED / "translate"])
+    twice = RunTable.of([FINISHED / "translate", FINISHED / "translate"])
     assert list(twice) == ["translate", "finished-translate"]
-    assert set(Table.of([FINISHED])) >= {"language-model", "translate"}
+    assert set(RunTable.of([FINISHED])) >= {"language-model", "translate"}
     with pytest.raises(WeftError, match="did you mean"):
-        Table.of([FINISHED / "translat"])
+        RunTable.of([FINISHED / "translat"])
 
 
 def test_nothing_of_a_request_is_read_after_the_server_closed_its_side(server: Running):

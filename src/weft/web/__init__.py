@@ -21,5 +21,5 @@ values, never names of files.
     metrics, openapi          /metrics; the description of all routes
 
     loop thread:   receiving -> guard -> route -> bodies -> inputs -> Engine.submit
-    engine thread: one batch after the other, a step of all texts between -> Job.say -> the loop, which sends it
+    engine thread: one batch after the other, a step of all texts between -> ServedJob.say -> the loop, which sends it
 """

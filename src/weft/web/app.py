@@ -21,16 +21,16 @@ from weft.web.openapi import description
 from weft.web.pages import pages
 from weft.web.predict import list_runs, predict
 from weft.web.replies import GONE, Refusal, as_refusal, error_reply, reply
-from weft.web.state import State, state_of
-from weft.web.table import Table
+from weft.web.state import ServerState, state_of
+from weft.web.table import RunTable
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def application(table: Table, allowed: Allowed, limits: Limits | None = None) -> tuple[ASGIApp, State]:
+def application(table: RunTable, allowed: Allowed, limits: Limits | None = None) -> tuple[ASGIApp, ServerState]:
     """The application for some runs, and its state."""
     limits, metrics = limits or Limits(), Metrics()
-    state = State(table, Engine(limits, metrics), allowed, limits, metrics, int(time.time()), Looks())
+    state = ServerState(table, Engine(limits, metrics), allowed, limits, metrics, int(time.time()), Looks())
     routes = [
         route("/healthz", health, open=True),
         route("/readyz", ready, open=True),

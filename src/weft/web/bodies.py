@@ -46,11 +46,11 @@ async def body_of(request: Request, limits: Limits) -> bytes:
     return b"".join(parts)
 
 
-async def json_of(request: Request, limits: Limits) -> "Fields":
+async def json_of(request: Request, limits: Limits) -> "JsonFields":
     """The fields of a body of JSON."""
     if kind_of(request) != "application/json":
         raise Refusal(415, "expected a body of JSON", fix="send the header Content-Type: application/json", close=True)
-    return Fields(strict(await body_of(request, limits)))
+    return JsonFields(strict(await body_of(request, limits)))
 
 
 def strict(body: bytes) -> Any:
@@ -85,7 +85,7 @@ def _whole(value: Any) -> bool:
     return True
 
 
-class Fields:
+class JsonFields:
     """An object of JSON whose fields are taken one by one; those that nobody took are refused in the end."""
 
     def __init__(self, value: Any, where: str = ""):
@@ -148,4 +148,4 @@ def _too_long(limits: Limits) -> Refusal:
     return Refusal(413, f"a body has at most {limits.body:,} bytes", close=True)
 
 
-__all__ = ["BYTES", "ClientDisconnect", "Fields", "body_of", "json_of", "kind_of", "query_of", "strict", "typed"]
+__all__ = ["BYTES", "ClientDisconnect", "JsonFields", "body_of", "json_of", "kind_of", "query_of", "strict", "typed"]

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import torch
 
-from weft.web.jobs import Job, Whole
+from weft.web.jobs import ServedJob, WholeJob
 from weft.web.limits import Limits
 from weft.web.metrics import Metrics
 from weft.web.replies import Refusal
-from weft.web.writing import Writer, Writing
+from weft.web.writing import RunWriter, WritingJob
 
 RETRY = 1  # seconds after which a refused client may try again
 
@@ -26,9 +26,9 @@ class Engine:
     def __init__(self, limits: Limits, metrics: Metrics):
         self.limits, self.metrics = limits, metrics
         self.draining = False
-        self._waiting: deque[Job] = deque()
-        self._working: list[Job] = []
-        self._writers: dict[tuple[str, str], Writer] = {}
+        self._waiting: deque[ServedJob] = deque()
+        self._working: list[ServedJob] = []
+        self._writers: dict[tuple[str, str], RunWriter] = {}
         self._change, self._closed = threading.Condition(), False
         self._thread = threading.Thread(target=self._work, name="weft engine", daemon=True)
         self._thread.start()
@@ -44,7 +44,7 @@ class Engine:
         with self._change:
             return not self._waiting and not self._working
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: ServedJob) -> None:
         """Put a job into the queue; refuse it where there is no room, or where the server is about to end."""
         limits = self.limits
         if job.cost.tokens > limits.tokens:
@@ -97,15 +97,15 @@ class Engine:
                 self._done(jobs)
             self._write()
 
-    def _next(self) -> list[Whole]:
+    def _next(self) -> list[WholeJob]:
         """The first work that is done whole, and what is like it; called by who holds the lock."""
         for job in [one for one in self._waiting if one.left]:
             self._waiting.remove(job)
             self.metrics.count("weft_left_total")
-        found: list[Whole] = []
+        found: list[WholeJob] = []
         room = self.limits.rows
         for job in list(self._waiting):
-            if not isinstance(job, Whole):
+            if not isinstance(job, WholeJob):
                 continue
             if not found or (job.like is not None and job.like == found[0].like and len(job.inputs) <= room):
                 self._waiting.remove(job)
@@ -115,12 +115,12 @@ class Engine:
         self._note()
         return found
 
-    def _done(self, jobs: Sequence[Job]) -> None:
+    def _done(self, jobs: Sequence[ServedJob]) -> None:
         with self._change:
             self._working = [job for job in self._working if job not in jobs]
             self._note()
 
-    def _compute(self, jobs: Sequence[Whole]) -> None:
+    def _compute(self, jobs: Sequence[WholeJob]) -> None:
         """One batch. What goes wrong is said to those who wait; where several do, each is then tried alone."""
 
         def stopped() -> bool:  # asked between two steps: texts go on meanwhile
@@ -129,7 +129,7 @@ class Engine:
 
         self.metrics.observe("weft_batch_rows", sum(len(job.inputs) for job in jobs))
         try:
-            Whole.compute(jobs, stopped)
+            WholeJob.compute(jobs, stopped)
         except Exception as error:
             if len(jobs) == 1:
                 jobs[0].fail(error)
@@ -147,7 +147,7 @@ class Engine:
             writer = self._writers.get(job.key)
             try:
                 if writer is None:
-                    writer = self._writers[job.key] = Writer(job.served, job.precision)
+                    writer = self._writers[job.key] = RunWriter(job.served, job.precision)
             except Exception as error:
                 job.fail(error)
             else:
@@ -162,12 +162,12 @@ class Engine:
             if not writer.jobs:
                 del self._writers[key]
 
-    def _joining(self) -> list[Writing]:
+    def _joining(self) -> list[WritingJob]:
         """The texts that wait and find room beside those that are being written, in their order."""
         with self._change:
-            room, found = self.limits.rows - sum(writer.rows for writer in self._writers.values()), list[Writing]()
+            room, found = self.limits.rows - sum(writer.rows for writer in self._writers.values()), list[WritingJob]()
             for job in list(self._waiting):
-                if isinstance(job, Writing) and not job.left:
+                if isinstance(job, WritingJob) and not job.left:
                     if len(job.lines) > room:
                         break
                     self._waiting.remove(job)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.tasks.asks import Asks, Content, Given, Questioned, Spot, Value
-from weft.web.bodies import Fields, typed
+from weft.web.bodies import JsonFields, typed
 from weft.web.replies import Refusal
 
 DEEPEST = 3  # of lists that are pixels
@@ -35,7 +35,7 @@ def given_of(asks: tuple[Asks, ...], value: Any, number: int) -> Given:
         numbers = [typed(one, float, where) for one in typed(value, list, where)]
         return Given(Spot(tuple(numbers)), ", ".join(f"{one:g}" for one in numbers))
     if kind.kind == "picture and question":
-        fields = Fields(value, where)
+        fields = JsonFields(value, where)
         picture, question = fields.any("picture"), fields.maybe("question", str)
         fields.end()
         found = _picture(picture, where)
@@ -58,7 +58,7 @@ def content_of(asks: tuple[Asks, ...], body: bytes, ending: str, question: str |
 
 
 def _picture(value: Any, where: str) -> Content | np.ndarray:
-    fields = Fields(value, where)
+    fields = JsonFields(value, where)
     said, pixels, ending = fields.maybe("base64", str), fields.maybe("pixels", list), fields.take("ending", str, "")
     fields.end()
     if (said is None) == (pixels is None):
@@ -83,7 +83,7 @@ def _file(value: Any, asks: Asks, where: str) -> Value:
         return json.dumps(value)
     if isinstance(value, dict) and "base64" not in value and ".json" in asks.endings:
         return Content(json.dumps(value).encode(), ".json")
-    fields = Fields(value, where)
+    fields = JsonFields(value, where)
     said, ending = fields.maybe("base64", str), fields.take("ending", str, "")
     fields.end()
     if said is None:

@@ -25,7 +25,7 @@ class Cost:
     tokens: int = 0
 
 
-class Job:
+class ServedJob:
     """Work for the engine. The loop iterates over what is `heard` and takes the result; `leave` ends the work.
 
     `say`, `finish` and `fail` are the engine's, in its thread; all else is of the loop that made the job.
@@ -92,7 +92,7 @@ class Job:
         raise AssertionError("work ends with a result or an error")
 
 
-class Whole(Job):
+class WholeJob(ServedJob):
     """Inputs that are answered, looked at or made vectors of in one go; equal settings are computed together."""
 
     def __init__(
@@ -118,7 +118,7 @@ class Whole(Job):
         )
 
     @staticmethod
-    def compute(jobs: "Sequence[Whole]", stop: Stop) -> None:
+    def compute(jobs: "Sequence[WholeJob]", stop: Stop) -> None:
         """Answer jobs that are alike, until `stop()` is true."""
         first, every = jobs[0], [one for job in jobs for one in job.inputs]
         run = first.served.run

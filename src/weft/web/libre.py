@@ -8,11 +8,11 @@ from starlette.responses import Response
 from weft.files.languages import language
 from weft.tasks.asks import Answer, Given
 from weft.web.bodies import json_of, typed
-from weft.web.jobs import Cost, Whole
+from weft.web.jobs import Cost, WholeJob
 from weft.web.predict import asked_tokens, settled
 from weft.web.replies import Refusal, reply
 from weft.web.sending import finished
-from weft.web.state import State, state_of
+from weft.web.state import ServerState, state_of
 from weft.web.table import ServedRun
 
 MOST_ALTERNATIVES = 5
@@ -59,7 +59,7 @@ async def translate(request: Request) -> Response:
     settings |= {"best": 1 + alternatives} if alternatives else {}
     how = settled(served, settings)
     cost = Cost(int(request.headers.get("content-length", "0")), asked_tokens(how) * len(texts))
-    job = Whole(served, "predict", [Given(one) for one in texts], how, cost=cost, unsent=state.limits.unsent)
+    job = WholeJob(served, "predict", [Given(one) for one in texts], how, cost=cost, unsent=state.limits.unsent)
     state.engine.submit(job)
     (found,) = await finished(request, job)
     best = [[_text(one) for number, one in found if number == i] for i in range(len(texts))]
@@ -76,7 +76,7 @@ def _text(answer: Answer) -> str:
     return str(answer.values["text"])
 
 
-def _chosen(state: State, source: str, target: str) -> tuple[ServedRun, dict[str, Any]]:
+def _chosen(state: ServerState, source: str, target: str) -> tuple[ServedRun, dict[str, Any]]:
     """The run that translates between two languages, with its settings; the first that can where several do."""
     wanted = (language(source) or source, language(target) or target)
     able = state.table.having("translates")

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from weft.runs.asking import checked
 from weft.web.bodies import json_of
 from weft.web.inputs import given_of
-from weft.web.jobs import Cost, Whole
+from weft.web.jobs import Cost, WholeJob
 from weft.web.predict import run_named
 from weft.web.replies import Refusal, reply
 from weft.web.sending import finished
@@ -60,7 +60,7 @@ async def look(request: Request) -> Response:
     inputs = [] if given is None else [given_of(task.asks, value, number) for number, value in enumerate(values)]
     how = checked(served.run, "look", settings, files=False)
     cost = Cost(int(request.headers.get("content-length", "0")))
-    job = Whole(served, "look", inputs, how, cost=cost, unsent=state.limits.unsent)
+    job = WholeJob(served, "look", inputs, how, cost=cost, unsent=state.limits.unsent)
     state.engine.submit(job)
     ((words, page),) = await finished(request, job)
     if "text/html" in request.headers.get("accept", ""):

@@ -25,14 +25,14 @@ from weft.generate.together import Scored
 from weft.modalities.tokenizer import Tokenizer
 from weft.runs.asking import checked
 from weft.tasks.asks import Given, Turns
-from weft.web.bodies import Fields, json_of, typed
-from weft.web.jobs import END, Cost, Whole
+from weft.web.bodies import JsonFields, json_of, typed
+from weft.web.jobs import END, Cost, WholeJob
 from weft.web.predict import settled
 from weft.web.replies import DONE, Refusal, event, reply
 from weft.web.sending import EventStream, finished
-from weft.web.state import State, state_of
+from weft.web.state import ServerState, state_of
 from weft.web.table import ServedRun
-from weft.web.writing import Writing
+from weft.web.writing import WritingJob
 
 MOST_STOPS, MOST_LIKELIEST, LONGEST_STOP = 16, 20, 200
 FEW_TOKENS = 16  # of a completion, where a request says nothing
@@ -58,7 +58,7 @@ async def model(request: Request) -> Response:
     return reply(_model(state, _chosen(state, request.path_params["run"], "")))
 
 
-def _model(state: State, served: ServedRun) -> dict[str, Any]:
+def _model(state: ServerState, served: ServedRun) -> dict[str, Any]:
     known: dict[str, Any] = {"task": served.run.task.name, "embeddings": served.embeds_texts}
     if served.writes:
         exact = "the same bits alone and beside others" if served.native else "within rounding of the answer alone"
@@ -69,7 +69,7 @@ def _model(state: State, served: ServedRun) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class WritingAsked:
     """A request to write, as both routes have it."""
 
     served: ServedRun
@@ -139,7 +139,7 @@ async def embeddings(request: Request) -> Response:
     if form not in ("float", "base64"):
         raise Refusal(400, "expected float or base64", where="encoding_format")
     cost, how = Cost(int(request.headers.get("content-length", "0"))), checked(served.run, "embed", more, files=False)
-    job = Whole(served, "embed", [Given(one, one) for one in texts], how, cost=cost, unsent=state.limits.unsent)
+    job = WholeJob(served, "embed", [Given(one, one) for one in texts], how, cost=cost, unsent=state.limits.unsent)
     state.engine.submit(job)
     (found,) = await finished(request, job)
     vectors = np.asarray(found, np.float32)
@@ -158,11 +158,11 @@ async def embeddings(request: Request) -> Response:
 # What is asked
 
 
-def _writer(state: State, fields: Fields) -> ServedRun:
+def _writer(state: ServerState, fields: JsonFields) -> ServedRun:
     return _chosen(state, fields.maybe("model", str), "writes")
 
 
-def _chosen(state: State, name: str | None, quality: str) -> ServedRun:
+def _chosen(state: ServerState, name: str | None, quality: str) -> ServedRun:
     """The run of a name; without one, the only run with a quality."""
     able = state.table.having(quality) if quality else list(state.table.values())
     if name is None and len(able) == 1:
@@ -178,7 +178,7 @@ def _chosen(state: State, name: str | None, quality: str) -> ServedRun:
     return found
 
 
-def _prompt_values(value: Any, state: State) -> list[Given | list[int]]:
+def _prompt_values(value: Any, state: ServerState) -> list[Given | list[int]]:
     """Prompts: a text, ids, or a list of either."""
     many = [""] if value is None else [value] if isinstance(value, str) else typed(value, list, "prompt")
     if many and all(isinstance(one, int) and not isinstance(one, bool) for one in many):
@@ -201,14 +201,14 @@ def _turns(messages: list[Any]) -> Turns:
     said = []
     for number, message in enumerate(messages):
         where = f"messages.{number}"
-        fields = Fields(message, where)
+        fields = JsonFields(message, where)
         role, content = fields.take("role", str, ""), fields.any("content")
         fields.ignore("name", "refusal")
         fields.end()
         if role not in ROLES:
             raise Refusal(400, f"expected a role: {', '.join(ROLES)}", where=where)
         if isinstance(content, list):
-            parts = [Fields(part, where) for part in content]
+            parts = [JsonFields(part, where) for part in content]
             if any(part.any("type") != "text" for part in parts):
                 raise Refusal(400, "only texts are read", where=where)
             content = "".join(part.take("text", str, "") for part in parts)
@@ -218,35 +218,37 @@ def _turns(messages: list[Any]) -> Turns:
     return Turns(tuple(said))
 
 
-def _schema(fields: Fields) -> str | None:
+def _schema(fields: JsonFields) -> str | None:
     """The JSON schema that an answer is to fit; None where it may be any text."""
     value = fields.any("response_format")
     if value is None:
         return None
-    form = Fields(value, "response_format")
+    form = JsonFields(value, "response_format")
     kind = form.take("type", str, "text")
     inside = form.any("json_schema")
     form.end()
     if kind == "json_object":
         return '{"type": "object"}'
     if kind == "json_schema":
-        return json.dumps(typed(Fields(inside, "response_format.json_schema").any("schema"), dict, "response_format"))
+        return json.dumps(
+            typed(JsonFields(inside, "response_format.json_schema").any("schema"), dict, "response_format")
+        )
     if kind != "text":
         raise Refusal(400, "expected text, json_object or json_schema", where="response_format.type")
     return None
 
 
 def _asked(
-    state: State,
+    state: ServerState,
     served: ServedRun,
-    fields: Fields,
+    fields: JsonFields,
     given: Sequence[Given | list[int]],
     likeliest: int | None,
     *,
     tokens: int | None,
     shortest: int,
     schema: str | None = None,
-) -> Asked:
+) -> WritingAsked:
     """What both routes ask for; the fields that are left are refused."""
     settings: dict[str, Any] = {}
     for name, kind in (("temperature", float), ("top_p", float), ("seed", int)):
@@ -280,7 +282,7 @@ def _asked(
 
         prompts = [replace(one, rule=schema_rule(one.tokenizer, schema)) for one in prompts]
     usage = bool(typed(options.get("include_usage") or False, bool, "stream_options"))
-    return Asked(served, prompts, samples, likeliest, stream, usage, str(getattr(how, "precision", "fp32")))
+    return WritingAsked(served, prompts, samples, likeliest, stream, usage, str(getattr(how, "precision", "fp32")))
 
 
 def _prompt(served: ServedRun, one: Given | list[int], how: Config) -> Prompt:
@@ -311,10 +313,10 @@ def _stops(value: Any) -> list[str]:
     return many
 
 
-def _job(state: State, request: Request, asked: Asked, echo: bool) -> Writing:
+def _job(state: ServerState, request: Request, asked: WritingAsked, echo: bool) -> WritingJob:
     size = int(request.headers.get("content-length", "0"))
     tokens = asked.samples * sum(one.how.max_tokens + len(one.ids) for one in asked.prompts)
-    return Writing(
+    return WritingJob(
         asked.served, asked.prompts, asked.samples, asked.precision, cost=Cost(size, tokens),
         unsent=state.limits.unsent, likeliest=asked.likeliest, echo=echo, streams=asked.stream,
     )  # fmt: skip
@@ -334,23 +336,25 @@ def _reason(ended: str | None) -> str | None:
 class _Completion:
     """Answers of /v1/completions."""
 
-    def __init__(self, asked: Asked, echo: bool):
+    def __init__(self, asked: WritingAsked, echo: bool):
         self.asked, self.echo = asked, echo
         self.head = _head("text_completion", "cmpl", asked.served)
         self._length = [0] * (asked.samples * len(asked.prompts))  # characters that were told of each line
         self._begun = [False] * len(self._length)
 
-    def whole(self, job: Writing, index: int) -> dict[str, Any]:
+    def whole(self, job: WritingJob, index: int) -> dict[str, Any]:
         """The whole of a line."""
         line = job.lines[index]
         return self._choice(job, index, line.text, line.scored, line.ended)
 
-    def part(self, job: Writing, index: int, text: str, scored: Sequence[Scored], ended: str | None) -> dict[str, Any]:
+    def part(
+        self, job: WritingJob, index: int, text: str, scored: Sequence[Scored], ended: str | None
+    ) -> dict[str, Any]:
         """What is new of a line."""
         return {**self.head, "choices": [self._choice(job, index, text, scored, ended)]}
 
     def _choice(
-        self, job: Writing, index: int, text: str, scored: Sequence[Scored], ended: str | None
+        self, job: WritingJob, index: int, text: str, scored: Sequence[Scored], ended: str | None
     ) -> dict[str, Any]:
         prompt, tokens = job.prompts[index // self.asked.samples], list(scored)
         if self.echo and not self._begun[index]:
@@ -367,11 +371,11 @@ class _Completion:
 class _Chat:
     """Answers of /v1/chat/completions."""
 
-    def __init__(self, asked: Asked):
+    def __init__(self, asked: WritingAsked):
         self.asked = asked
         self.head = _head("chat.completion.chunk" if asked.stream else "chat.completion", "chatcmpl", asked.served)
 
-    def whole(self, job: Writing, index: int) -> dict[str, Any]:
+    def whole(self, job: WritingJob, index: int) -> dict[str, Any]:
         """The whole of an answer."""
         line: TextLine = job.lines[index]
         message = {"role": "assistant", "content": line.text.strip(), "refusal": None}
@@ -383,7 +387,9 @@ class _Chat:
         delta = {"role": "assistant", "content": ""}
         return {**self.head, "choices": [{"index": index, "delta": delta, "logprobs": None, "finish_reason": None}]}
 
-    def part(self, job: Writing, index: int, text: str, scored: Sequence[Scored], ended: str | None) -> dict[str, Any]:
+    def part(
+        self, job: WritingJob, index: int, text: str, scored: Sequence[Scored], ended: str | None
+    ) -> dict[str, Any]:
         """What is new of an answer."""
         delta, reason = {"content": text} if text else {}, _reason(ended)
         choice = {"index": index, "delta": delta, "logprobs": self._logprobs(scored), "finish_reason": reason}
@@ -410,8 +416,8 @@ class _Chat:
 
 
 async def _events(
-    job: Writing,
-    asked: Asked,
+    job: WritingJob,
+    asked: WritingAsked,
     part: Callable[..., dict[str, Any]],
     first: Callable[[int], dict[str, Any]] | None = None,
 ) -> AsyncIterator[bytes]:
@@ -429,7 +435,7 @@ async def _events(
     yield DONE
 
 
-def _usage(job: Writing) -> dict[str, int]:
+def _usage(job: WritingJob) -> dict[str, int]:
     prompt, written = sum(len(one.ids) for one in job.prompts), sum(len(line.ids) for line in job.lines)
     return {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
 

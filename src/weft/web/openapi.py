@@ -3,7 +3,7 @@
 from typing import Any
 
 from weft.version import VERSION
-from weft.web.table import ServedRun, Table
+from weft.web.table import RunTable, ServedRun
 
 ERROR = {"$ref": "#/components/schemas/Error"}
 BYTES = {"type": "string", "contentEncoding": "base64"}
@@ -58,7 +58,7 @@ SHAPES: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
 }
 
 
-def description(table: Table) -> dict[str, Any]:
+def description(table: RunTable) -> dict[str, Any]:
     """All routes, with a request body for each run."""
     paths: dict[str, Any] = {
         "/healthz": {"get": _operation("Whether the server lives")},

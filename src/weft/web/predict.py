@@ -13,12 +13,12 @@ from weft.runs.asking import checked
 from weft.runs.run import refuse_headless
 from weft.tasks.asks import Answer, Given
 from weft.tasks.request import Prediction
-from weft.web.bodies import BYTES, Fields, body_of, json_of, kind_of, query_of
+from weft.web.bodies import BYTES, JsonFields, body_of, json_of, kind_of, query_of
 from weft.web.inputs import content_of, given_of
-from weft.web.jobs import END, Cost, Job, Whole
+from weft.web.jobs import END, Cost, ServedJob, WholeJob
 from weft.web.replies import Refusal, as_refusal, error_value, event, reply
 from weft.web.sending import EventStream, finished
-from weft.web.state import State, state_of
+from weft.web.state import ServerState, state_of
 from weft.web.table import ServedRun
 
 
@@ -50,7 +50,7 @@ async def predict(request: Request) -> Response:
     if stream and not served.gives.streams:
         raise Refusal(400, "answers of this run come whole", where="stream", fix="leave it out")
     cost = Cost(size, asked_tokens(how) * len(inputs))
-    job = Whole(served, "predict", inputs, how, cost=cost, unsent=state.limits.unsent, listens=stream)
+    job = WholeJob(served, "predict", inputs, how, cost=cost, unsent=state.limits.unsent, listens=stream)
     state.engine.submit(job)
     if stream:
         return EventStream(lambda: _events(served, job, inputs), [job])
@@ -60,13 +60,13 @@ async def predict(request: Request) -> Response:
     return reply(_report(served, found, files))
 
 
-async def _events(served: ServedRun, job: Job, inputs: Sequence[Given]) -> AsyncIterator[bytes]:
+async def _events(served: ServedRun, job: ServedJob, inputs: Sequence[Given]) -> AsyncIterator[bytes]:
     """Pieces of text as they come, with the number of the answer; then all answers."""
     async for piece in job.heard():
         if piece[0] is END:
             yield event(_report(served, piece[1], False))
         else:
-            yield event({"answer": piece[0], "text": piece[1]})
+            yield event({"number": piece[0], "text": piece[1]})
 
 
 def _report(served: ServedRun, found: Sequence[tuple[int, Answer]], files: bool) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _prediction(number: int, answer: Answer, files: bool) -> Prediction:
     return {"number": number, **answer.values, **({"files": made} if made else {})}
 
 
-def _inputs(served: ServedRun, fields: Fields, most: int) -> list[Given]:
+def _inputs(served: ServedRun, fields: JsonFields, most: int) -> list[Given]:
     """The inputs of a body: `input` is one, `inputs` are several."""
     task = served.run.task
     if fields.has("input") == fields.has("inputs"):
@@ -98,7 +98,7 @@ def _inputs(served: ServedRun, fields: Fields, most: int) -> list[Given]:
     return [given_of(task.asks, value, number) for number, value in enumerate(values)]
 
 
-def run_named(state: State, name: str) -> ServedRun:
+def run_named(state: ServerState, name: str) -> ServedRun:
     """The run of a name, or a refusal with the nearest one."""
     found = state.table.get(name)
     if found is None:

@@ -47,7 +47,7 @@ class Receiving(H11Protocol):
                 self.send_400_response("Invalid HTTP request received.")
                 return
             if len(head) > self.most_head:
-                self._refuse(431, b"Request Header Fields Too Large", "the head of the request is too long")
+                self._refuse(431, b"Request Header JsonFields Too Large", "the head of the request is too long")
                 return
             self._head = b"" if found else head
         super().data_received(data)

@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from weft.web.jobs import Job
+from weft.web.jobs import ServedJob
 from weft.web.replies import GONE, Refusal, as_refusal, error_value, event
 
 
-async def finished(request: Request, *jobs: Job) -> list[Any]:
+async def finished(request: Request, *jobs: ServedJob) -> list[Any]:
     """The results of jobs; where the client leaves first, they are left."""
     work = asyncio.gather(*(job.result() for job in jobs))
     leaving = asyncio.ensure_future(_disconnected(request.receive))
@@ -35,7 +35,7 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: Callable[[], AsyncIterator[bytes]], jobs: list[Job]):
+    def __init__(self, events: Callable[[], AsyncIterator[bytes]], jobs: list[ServedJob]):
         super().__init__(b"", headers={"x-accel-buffering": "no"})
         del self.headers["content-length"]
         self.events, self.jobs = events, jobs

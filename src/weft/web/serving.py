@@ -22,7 +22,7 @@ from weft.web.engine import Engine
 from weft.web.guard import Allowed, is_loopback
 from weft.web.limits import Limits
 from weft.web.receiving import Receiving
-from weft.web.table import Table
+from weft.web.table import RunTable
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 BACKLOG = 2048  # connections that wait to be accepted
@@ -45,7 +45,7 @@ def serve(
     limits = Limits()
     secret = _token(token, host if at is None else "127.0.0.1")
     with _bound(host, port, at) as bound:
-        table = Table.of(places, precision=precision, broken=broken)
+        table = RunTable.of(places, precision=precision, broken=broken)
         real = None if at is not None else bound.getsockname()[1]
         allowed = Allowed(real, host if at is None else "127.0.0.1", tuple(names), secret)
         app, state = application(table, allowed, limits)

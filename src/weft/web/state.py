@@ -9,17 +9,17 @@ from weft.web.engine import Engine
 from weft.web.guard import Allowed
 from weft.web.limits import Limits
 from weft.web.metrics import Metrics
-from weft.web.table import Table
+from weft.web.table import RunTable
 
 if TYPE_CHECKING:
     from weft.web.looks import Looks
 
 
 @dataclass(frozen=True)
-class State:
+class ServerState:
     """One server."""
 
-    table: Table
+    table: RunTable
     engine: Engine
     allowed: Allowed
     limits: Limits
@@ -28,7 +28,7 @@ class State:
     looks: "Looks"
 
 
-def state_of(request: Request) -> State:
+def state_of(request: Request) -> ServerState:
     """The server that a request came to."""
-    state: State = request.app.state.weft
+    state: ServerState = request.app.state.weft
     return state

@@ -98,7 +98,7 @@ class ServedRun:
         }
 
 
-class Table(Mapping[str, ServedRun]):
+class RunTable(Mapping[str, ServedRun]):
     """All runs that are served."""
 
     def __init__(self, runs: Iterable[ServedRun]):
@@ -118,7 +118,7 @@ class Table(Mapping[str, ServedRun]):
         return [one for one in self.values() if getattr(one, quality)]
 
     @classmethod
-    def of(cls, places: Iterable[str | Path], *, precision: str = "fp32", broken: bool = False) -> "Table":
+    def of(cls, places: Iterable[str | Path], *, precision: str = "fp32", broken: bool = False) -> "RunTable":
         """The runs that are these folders, or stand in them finished."""
         named: dict[str, Path] = {}
         for path in _folders(places):

@@ -7,7 +7,7 @@ from weft.generate.compute import prepared
 from weft.generate.prompts import Prompt
 from weft.generate.together import Scored, Together, WrittenLine, scored_prompt
 from weft.models.stream import Stream
-from weft.web.jobs import EVENT, Cost, Job
+from weft.web.jobs import EVENT, Cost, ServedJob
 from weft.web.metrics import Metrics
 from weft.web.replies import GONE, Refusal
 from weft.web.table import ServedRun
@@ -15,7 +15,7 @@ from weft.web.table import ServedRun
 Piece = tuple[int, str, list[Scored], str | None]  # the number of a line, its new text, scored tokens, how it ended
 
 
-class Writing(Job):
+class WritingJob(ServedJob):
     """Some prompts, each continued by some lines. The result is the job itself, with its lines at their ends.
 
     With `echo`, the tokens of prompts are scored too, where tokens are scored at all.
@@ -70,20 +70,20 @@ class Writing(Job):
             self.finish(self)
 
 
-class Writer:
+class RunWriter:
     """The lines of one run that are being written."""
 
     def __init__(self, served: ServedRun, precision: str):
         model = prepared(served.run.model, precision)
         assert isinstance(model, Stream)
-        self.together, self.jobs = Together(model), list[Writing]()
+        self.together, self.jobs = Together(model), list[WritingJob]()
 
     @property
     def rows(self) -> int:
         """The number of lines."""
         return len(self.together.lines)
 
-    def add(self, job: Writing, metrics: Metrics) -> None:
+    def add(self, job: WritingJob, metrics: Metrics) -> None:
         """Read the prompts of a job; one that fails leaves no line behind."""
         try:
             job.start(self.together, metrics)
@@ -95,7 +95,7 @@ class Writer:
         if not job.done:
             self.jobs.append(job)
 
-    def step(self, metrics: Metrics) -> list[Writing]:
+    def step(self, metrics: Metrics) -> list[WritingJob]:
         """Drop the lines of clients that have left, write one step more; returns the jobs that are done or dropped."""
         gone = [job for job in self.jobs if job.left]
         if gone:

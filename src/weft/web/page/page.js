@@ -139,7 +139,7 @@ async function ask(submitted) {
       for await (const one of events(answer)) {
         if (one.error) throw new Error(one.error.message);
         if (one.predictions) answers.push(...one.predictions.map((p) => ({ run: run.name, ...p })));
-        else if (one.answer === 0) live.append(one.text);
+        else if (one.number === 0) live.append(one.text);
       }
     } else {
       const report = await answer.json();
