@@ -156,7 +156,7 @@ def sent(value: Value) -> Any:
     if isinstance(value, Content):
         return {"base64": base64.b64encode(value.data).decode(), "ending": value.ending}
     if isinstance(value, Questioned):
-        return {"picture": sent(value.picture), "question": value.question}
+        return {"context" if isinstance(value.about, str) else "picture": sent(value.about), "question": value.question}
     return list(value.coordinates) if isinstance(value, Spot) else value
 
 

@@ -26,6 +26,11 @@ def given_of(asks: tuple[Asks, ...], value: Any, number: int) -> Given:
     where, kind = f"input {number + 1}", asks[0]
     if isinstance(value, str) and kind.kind in ("text", "place"):
         return Given(value, value)
+    if kind.kind == "text" and isinstance(value, dict) and "question" in value:
+        fields = JsonFields(value, where)
+        passage, asked = fields.take("context", str, ""), fields.take("question", str, "")
+        fields.end()
+        return Given(Questioned(passage, asked), where)
     if kind.kind == "text":
         picture = next((one for one in asks if one.kind == "picture"), None)
         if picture is None or not isinstance(value, dict):

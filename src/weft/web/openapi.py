@@ -14,7 +14,7 @@ PICTURE = {
     ]
 }
 INPUTS: dict[str, dict[str, Any]] = {
-    "text": {"type": "string"},
+    "text": {"type": ["string", "object"]},
     "picture": PICTURE,
     "picture and question": {
         "type": "object",
