@@ -94,7 +94,7 @@ def test_an_output_that_costs_an_input_is_noticed(tmp_path: Path, monkeypatch: p
 
 
 def test_a_sample_of_families_is_read_as_the_other_library_reads_it(tmp_path: Path) -> None:
-    found = families.families(tmp_path, every=80)
+    found = families.families(tmp_path, every=90)
     assert sum(result.models for result in found.values()) == 3 and all(result.refused for result in found.values())
     assert [problem for result in found.values() for problem in result.problems] == []
 
@@ -107,7 +107,7 @@ def test_a_weight_that_is_read_wrongly_is_noticed(tmp_path: Path, monkeypatch: p
         return imported
 
     monkeypatch.setattr(families, "read_folder", careless)
-    found = families.families(tmp_path, every=80)
+    found = families.families(tmp_path, every=90)
     assert all(any("values differ by" in problem for problem in result.problems) for result in found.values())
 
 

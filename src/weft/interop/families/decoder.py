@@ -23,7 +23,7 @@ def decoder_tasks(stem: str, *, words: str = "ForCausalLM", bare: str = "Model")
     return {f"{stem}{words}": "language-model", f"{stem}{bare}": None, f"{stem}ForSequenceClassification": LABELS}
 
 
-class Decoder(Family):
+class DecoderFamily(Family):
     """A family of decoders; `prefix` is how names of weights begin where there is a head, `last` its last map."""
 
     prefix: ClassVar[str] = "model."

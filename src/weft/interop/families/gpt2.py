@@ -3,7 +3,7 @@
 from typing import Any
 
 from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk
-from weft.interop.families.decoder import Decoder, decoder_tasks
+from weft.interop.families.decoder import DecoderFamily, decoder_tasks
 from weft.interop.families.parts import layer_norm
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import Ignored, SameTensor, Turned, WeightRule, layers
@@ -15,7 +15,7 @@ from weft.models.stream import Model, Stream
 from weft.position import Add, Learned
 
 
-class Gpt2(Decoder):
+class Gpt2(DecoderFamily):
     """GPT2LMHeadModel and GPT2Model (Radford et al., 2019)."""
 
     name = "gpt2"

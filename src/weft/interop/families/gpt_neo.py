@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.core import Attention, Block, Dot, LayerNorm, Mlp, PerToken, Trunk, Window
 from weft.errors import ConfigError
-from weft.interop.families.decoder import Decoder, decoder_tasks
+from weft.interop.families.decoder import DecoderFamily, decoder_tasks
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.families.rotary_decoder import decoder_layer, one_window
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
@@ -24,7 +24,7 @@ WINDOW = 256  # where it is left out
 KINDS = {"global": False, "local": True}  # whether they have a window
 
 
-class GptNeo(Decoder):
+class GptNeo(DecoderFamily):
     """GPTNeoForCausalLM and GPTNeoModel."""
 
     name = "gpt_neo"

@@ -6,7 +6,7 @@ Its one map holds rows head by head: the query, key and value of the first head,
 from typing import Any
 
 from weft.core import Attention, Block, LayerNorm, Mlp, Parallel, PerToken, PreNorm, Trunk
-from weft.interop.families.decoder import Decoder, decoder_tasks
+from weft.interop.families.decoder import DecoderFamily, decoder_tasks
 from weft.interop.families.parts import layer_norm, linear, there
 from weft.interop.families.rope import read_turn, write_turn
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
@@ -19,7 +19,7 @@ from weft.models.stream import Model, Stream
 from weft.position import Rotary
 
 
-class GptNeox(Decoder):
+class GptNeox(DecoderFamily):
     """GPTNeoXForCausalLM and GPTNeoXModel (Black et al., 2022; Biderman et al., 2023)."""
 
     name = "gpt_neox"

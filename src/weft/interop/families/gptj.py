@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from weft.core import Attention, Block, LayerNorm, Mlp, ParallelOneNorm, PerToken, Trunk
 from weft.errors import ConfigError
-from weft.interop.families.decoder import Decoder, decoder_tasks
+from weft.interop.families.decoder import DecoderFamily, decoder_tasks
 from weft.interop.families.parts import layer_norm, linear
 from weft.interop.families.rope import read_turn, write_turn
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
@@ -24,7 +24,7 @@ from weft.models.stream import Model, Stream
 from weft.position import Rotary
 
 
-class OneNormDecoder(Decoder):
+class OneNormDecoder(DecoderFamily):
     """What both share: a language model whose last map has offsets; the same without a head, or with one for labels."""
 
     keys: ClassVar[Mapping[str, tuple[str, Any]]]  # ours: theirs, and what it means where it is left out

@@ -3,7 +3,7 @@
 from typing import Any
 
 from weft.core import Attention, Block, LayerNorm, Mlp, PerToken, PostNorm, PreNorm, Trunk
-from weft.interop.families.decoder import Decoder, decoder_tasks
+from weft.interop.families.decoder import DecoderFamily, decoder_tasks
 from weft.interop.families.parts import joined, layer_norm, linear, there
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import SameTensor, layers
@@ -17,7 +17,7 @@ from weft.position import Add, Learned
 START = 2  # rows that the table of places begins with and that no place uses
 
 
-class Opt(Decoder):
+class Opt(DecoderFamily):
     """OPTForCausalLM and OPTModel."""
 
     name = "opt"

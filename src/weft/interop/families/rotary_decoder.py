@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from weft.core import Attention, Block, Gated, PerToken, PreNorm, RmsNorm, Transform, Trunk, Window, Wiring
 from weft.errors import ConfigError
-from weft.interop.families.decoder import Decoder
+from weft.interop.families.decoder import DecoderFamily
 from weft.interop.families.rope import TYPES, read_turn, write_turn
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import Ignored, JoinedRows, SameTensor, WeightRule, layers
@@ -31,7 +31,7 @@ class DecoderLayer:
     window: int | None = None
 
 
-class RotaryDecoder(Decoder):
+class RotaryDecoder(DecoderFamily):
     """A family of such decoders. It adds its own keys of config.json, and says their values where they are left out."""
 
     defaults: ClassVar[Mapping[str, Any]]
