@@ -12,8 +12,9 @@ from weft.core import SpanEnds
 from weft.domains.recognising import recognise
 from weft.domains.texts.encoded.questions import tokens_of
 from weft.domains.texts.measures import answer_scores
-from weft.domains.texts.reading.questions import PassageColumns, read_questions
+from weft.domains.texts.reading.questions import PassageColumns, judge, read_questions
 from weft.errors import DataError, WeftError
+from weft.files.survey import Survey
 from weft.modalities.passages import passage_windows
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_json import PairMarks
@@ -49,6 +50,13 @@ def test_files_in_squad_s_form_and_tables_hold_the_same_questions(tmp_path: Path
     assert found[:-1] == lines == read_questions([table], columns).rows
     assert found[-1].answers == () and found[-1].span is None
     assert {recognise([str(path)])[0].name for path in (squad, table, DATA / "lives.jsonl")} == {"answer-text"}
+
+
+def test_questions_with_yes_or_no_are_not_taken_for_answers_in_passages(tmp_path: Path):
+    path = tmp_path / "a.csv"
+    rows = "".join(f'"{row["context"]}","{row["question"]}",{i % 2 == 0}\n' for i, row in enumerate(ROWS))
+    path.write_text("passage,question,answer\n" + rows)
+    assert judge(Survey([str(path)])).level == "no"
 
 
 def test_an_answer_that_does_not_stand_in_its_passage_is_a_bad_row(tmp_path: Path):

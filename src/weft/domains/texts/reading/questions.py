@@ -23,7 +23,15 @@ from weft.files.decoding import shown
 from weft.files.finding import ending, find
 from weft.files.gather import GatheredRows, Reading, fingerprint, tried
 from weft.files.json_values import has_keys, is_json, objects_in, read_json
-from weft.files.known_roles import ANSWER, PASSAGE, PASSAGE_ASKED, QUESTION, SURE_PASSAGE_NAMES, SURE_QUESTION_NAMES
+from weft.files.known_roles import (
+    ANSWER,
+    ENOUGH,
+    PASSAGE,
+    PASSAGE_ASKED,
+    QUESTION,
+    SURE_PASSAGE_NAMES,
+    SURE_QUESTION_NAMES,
+)
 from weft.files.roles import asked_column
 from weft.files.survey import NO, Judgement, Survey, Surveyed, sure_if
 from weft.files.tables import ENDINGS as TABLES
@@ -226,6 +234,9 @@ def _judge_source(source: Surveyed) -> Judgement:
 
 
 def _holds_passages(table: Table) -> bool:
-    """Whether columns bear the names of passages, questions and answers."""
-    known = {(name or "").strip().lower() for name in table.names}
-    return bool(known & {*SURE_PASSAGE_NAMES} and known & {*SURE_QUESTION_NAMES} and ANSWER.by_name(table.names))
+    """Whether columns are named as passages, questions and answers; yes and no are classes, and no such answers."""
+    known, answers = {(name or "").strip().lower() for name in table.names}, ANSWER.by_name(table.names)
+    if not (known & {*SURE_PASSAGE_NAMES} and known & {*SURE_QUESTION_NAMES} and answers):
+        return False
+    column = table.columns[answers[0]]
+    return column.distinct > 2 or len(column.values) < ENOUGH
