@@ -9,11 +9,13 @@ from helpers.planted import INDUCTION, PREVIOUS, copied, copier
 from helpers.tiny import ids, language_model, numbers, pictures, randomised, translation_model, vision_model
 
 from weft.core import Hidden, Pinned, PostNorm, Replaced, Scaled, Without, changed
-from weft.errors import ConfigError
+from weft.errors import ConfigError, WeftError
+from weft.inspect import reading
 from weft.inspect.attribution import NotAdditive, direct, gradient_by_input, integrated_gradients
 from weft.inspect.effects import ablation, branch_ablation, effect, occlusion, patching
 from weft.inspect.kinds import kinds
 from weft.inspect.lens import lens
+from weft.inspect.reading import ReadingView
 from weft.inspect.study import Study, pair_study, stream_study
 from weft.modalities.text import Text
 from weft.models.stream import Stream
@@ -209,3 +211,20 @@ def test_heads_of_a_grid_know_rows_and_columns_and_those_of_a_map_distances():
     far = kinds(of_picture(), distances=away, unit="km")
     assert far.unit == "km" and 100 < far.reach.mean() < away.max() and "near" in far.shares
     assert replace(found, unit="km").unit == "km"
+
+
+def test_a_long_text_is_told_and_drawn_without_all_of_its_weights(monkeypatch: pytest.MonkeyPatch):
+    model, text = language_model("gpt"), ids(1, 12)
+    short = ReadingView(model, Text(text), [f"t{n}" for n in range(12)], "a text")
+    whole = short.attention.mean().weights[0, 0]
+    told = short.text()
+    monkeypatch.setattr(reading, "LONG", 5)
+    monkeypatch.setattr(reading, "DRAWN", 4)
+    long = ReadingView(model, Text(text), [f"t{n}" for n in range(12)], "a text")
+    assert long.text() == told and long.picture()[:4] == b"\x89PNG"
+    drawn = long._drawn.weights[0, 0]
+    assert np.allclose(drawn, whole.reshape(4, 3, 4, 3).sum(3).mean(1), atol=1e-6)
+    assert long.to_json()["most_read"][3][0] == int(whole[3].argmax())
+    assert long.steps(4).weights.sum() == pytest.approx(1)
+    with pytest.raises(WeftError, match="12 tokens have too many weights"):
+        long.attention  # noqa: B018

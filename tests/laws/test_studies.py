@@ -11,10 +11,13 @@ from helpers.kept_runs import KEPT, RUNS
 
 import weft
 from weft.core import Without, changed
+from weft.domains.graphs.views.reading import hops
 from weft.errors import WeftError
 from weft.inspect.attribution import NotAdditive, direct, integrated_gradients
 from weft.inspect.effects import branch_ablation
+from weft.inspect.kinds import kinds
 from weft.inspect.lens import lens
+from weft.modalities.graph import Graph
 from weft.runs.run import Run
 
 WITHOUT_AN_ANSWER = (
@@ -84,3 +87,14 @@ def test_other_inputs_are_named_by_themselves(opened: Any, tmp_path: Path):
     with run.changed(Without(1)) as found:
         assert run.predict("The weaver", temperature=0.0, max_tokens=8)[0]["text"] != plain
     assert run.predict("The weaver", temperature=0.0, max_tokens=8)[0]["text"] == plain
+
+
+def test_tokens_that_are_no_line_know_how_far_apart_they_are(opened: Any):
+    study = opened("forecast").study(KEPT["forecast"].input)
+    far, unit = study.distances()
+    assert unit in ("km", "cells") and far.shape == (len(study.tokens[""]),) * 2
+    assert np.allclose(far, far.T) and not far.diagonal().any() and far.max() > 0
+    ring = Graph(name="ring", size=6, edges=np.array([[n, (n + 1) % 6] for n in range(5)] + [[0, 5]]))
+    assert hops(ring)[0].tolist() == [0, 1, 2, 3, 2, 1]
+    assert np.isinf(hops(Graph(name="two", size=3, edges=np.array([[0, 1]])))[0, 2])
+    assert kinds(study).unit == unit and "near" in kinds(study).shares

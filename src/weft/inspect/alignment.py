@@ -3,10 +3,12 @@
 `Alignment` is the data: by pieces as the model sees them, or by words as people do. The picture is drawn in `matrix`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
+from jaxtyping import Float
 
 from weft.core.recording import Reading
 from weft.errors import DataError
@@ -16,6 +18,7 @@ from weft.modalities.tokenizer_json import UNKNOWN
 from weft.modalities.words import spans as word_spans
 
 END = "<end>"  # how the end token is shown
+WEIGHTS_AT_ONCE = 2**22  # numbers of one layer that are computed together
 MIN_LISTED_WEIGHT = 0.1  # weights below this are not listed in words
 ROWS = "attention: each token, and the tokens to which it gives the largest attention weights"
 
@@ -207,14 +210,46 @@ def weights_of(readings: Sequence[Sequence[Reading]], *, row: int = 0) -> np.nda
     return np.stack(layers)
 
 
+def mean_rows(
+    readings: Sequence[Sequence[Reading]], choice: AttentionChoice, *, row: int = 0
+) -> Iterator[Float[np.ndarray, "K"]]:
+    """For each query in turn, the mean of its weights over the chosen layers and heads, from attention in one stream.
+
+    Few queries are computed at a time, so that memory grows with the tokens and not with their square.
+    """
+    layer, head = choice.indices(len(readings), readings[0][0].q.shape[1])
+    chosen = [one[0] for one in (readings if layer is None else readings[layer : layer + 1])]
+    count, keys = chosen[0].q.shape[2], chosen[0].k.shape[2]
+    step = max(1, WEIGHTS_AT_ONCE // max(1, keys * chosen[0].q.shape[1]))
+    for start in range(0, count, step):
+        some = range(start, min(start + step, count))
+        heads = None if head is None else [head]
+        parts = [one.weights(heads=heads, queries=some)[row].float().mean(0) for one in chosen]
+        yield from torch.stack(parts).mean(0).cpu().numpy()
+
+
+def in_bins(rows: Iterable[np.ndarray], count: int, most: int) -> np.ndarray:
+    """Weights (count, count) given row by row as at most (most, most): summed over keys, averaged over queries."""
+    size = -(-count // most)
+    bins = -(-count // size)
+    found, starts = np.zeros((bins, bins), np.float32), np.arange(0, count, size)
+    for number, row in enumerate(rows):
+        found[number // size] += np.add.reduceat(row, starts)
+    return found / np.minimum(size, count - starts)[:, None]
+
+
 def most_read(alignment: Alignment) -> list[str]:
     """A line for each row of the first layer and head: its word, and the columns that it read most."""
-    source, target = ([_seen(label) for label in side] for side in (alignment.source, alignment.target))
+    return lines_of_read(alignment.source, alignment.target, alignment.weights[0, 0])
+
+
+def lines_of_read(columns: Sequence[str], rows: Sequence[str], weights: Iterable[np.ndarray]) -> list[str]:
+    """A line for each row: its word, and the columns that it read most."""
+    source, target = ([_seen(label) for label in side] for side in (columns, rows))
     width, lines = max(map(len, target), default=0), []
-    for word, row in zip(target, alignment.weights[0, 0], strict=True):
-        order = [int(i) for i in np.argsort(-row)]
-        best = [i for i in order if row[i] >= MIN_LISTED_WEIGHT]
-        read = ", ".join(f"{source[i]} {row[i]:.2f}" for i in best or order[:1])
+    for word, row in zip(target, weights, strict=True):
+        best = sorted(np.flatnonzero(row >= MIN_LISTED_WEIGHT).tolist(), key=lambda i: -row[i])
+        read = ", ".join(f"{source[i]} {row[i]:.2f}" for i in best or ([int(np.argmax(row))] if row.size else []))
         lines.append(f"  {word:<{width}}  {read if best else f'spread over many, most {read}'}")
     return lines
 

@@ -78,10 +78,13 @@ class HeadKinds:
 def kinds(study: Study, *, stream: str | None = None, distances: np.ndarray | None = None, unit: str = "") -> HeadKinds:
     """The kinds of the heads within a stream: by default the one that answers.
 
-    `distances` (N N) between its tokens, in `unit`, are hops of a graph or kilometres of a map. Without them, tokens of
-    a grid have distances in patches, those of a line in tokens. Induction is tried where the stream is a causal text.
+    `distances` (N N) between its tokens, in `unit`, are hops of a graph or kilometres of a map: by default those that
+    the study knows. Without them, tokens of a grid have distances in patches, those of a line in tokens. Induction is
+    tried where the stream is a causal text.
     """
     chosen = study.stream if stream is None else stream
+    if distances is None and study.distances is not None and chosen == study.stream:
+        distances, unit = study.distances()
     kept = study.recorded(keep=("readings",)).stream(chosen)
     layers = [layer["mix"] for layer in kept.readings if "mix" in layer]
     if not layers:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from weft.core.distances import Disentangled
 from weft.core.recording import Reading
+from weft.core.scope import Scope
 from weft.core.scores import Additive, Capped, Dot
 from weft.errors import ConfigError
 
@@ -162,12 +163,17 @@ def _bias(reading: Reading, row: int, head: int, query: int) -> Tensor | None:
     make = reading.bias
     if make is None:
         return None
-    shape = (*reading.q.shape[:3], reading.k.shape[2])
-    return make(reading.scope).detach().expand(shape)[row, head, query].double().cpu()
+    scope, (rows, heads) = _of_query(reading, query), reading.q.shape[:2]
+    return make(scope).detach().expand(rows, heads, 1, reading.k.shape[2])[row, head, 0].double().cpu()
 
 
 def _readable(reading: Reading, row: int, query: int) -> Tensor:
-    return reading.scope.mask(reading.attention.rules)[row, 0, query].cpu()
+    return _of_query(reading, query).mask(reading.attention.rules)[row, 0, 0].cpu()
+
+
+def _of_query(reading: Reading, query: int) -> Scope:
+    """The scope of one query: what is computed in it does not grow with the number of queries."""
+    return reading.scope.of_queries(torch.tensor([query], device=reading.q.device))
 
 
 def _plain(value: Any) -> Any:

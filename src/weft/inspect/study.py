@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -55,6 +56,7 @@ class Study:
     against: int | None = None
     kind: Kind = "classes"
     uncapped: Callable[[Tokens, int | None], Float[Tensor, "R V"]] | None = None  # `read` before values are bounded
+    distances: Callable[[], tuple[np.ndarray, str]] | None = None  # (N N) between tokens that are no line, and the unit
 
     @property
     def trunk(self) -> Trunk:
@@ -223,6 +225,7 @@ def stream_study(
     kind: Kind = "classes",
     answer: int = 0,
     stream: str = "",
+    distances: Callable[[], tuple[np.ndarray, str]] | None = None,
 ) -> Study:
     """The study of a model of one stream: `raw` is a batch of one, as the embedder takes it.
 
@@ -246,6 +249,7 @@ def stream_study(
         place=place,
         answer=answer,
         kind=kind,
+        distances=distances,
     )
     return answered(study)
 

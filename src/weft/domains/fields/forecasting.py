@@ -15,7 +15,7 @@ from weft.domains.fields.codec.anomalies import FieldCodec
 from weft.domains.fields.encoded.windows import WindowReader
 from weft.domains.fields.output import Made, as_prediction, labels_of, made_content
 from weft.domains.fields.predictor import FieldPredictor
-from weft.domains.fields.reading.cells import find_place
+from weft.domains.fields.reading.cells import EARTH_RADIUS_KM, find_place
 from weft.domains.fields.reading.following import following
 from weft.domains.fields.reading.grid import FieldGrid, FieldLayer, FieldSpan
 from weft.domains.fields.reading.measured import measured_fields
@@ -182,7 +182,28 @@ def study_place(run: Loaded, stretch: FieldSpan, how: LookAtPlace) -> Study:
         tokens={"": tuple(names)},
         answer=place.row * grid.shape[1] + place.column,
         kind="number",
+        distances=lambda: token_distances(grid, embed.config.patch, (variables * times, rows, columns)),
     )
+
+
+def token_distances(grid: FieldGrid, patch: int, shape: tuple[int, int, int]) -> tuple[np.ndarray, str]:
+    """Between the middles of all tokens: kilometres on a sphere, steps of the grid elsewhere.
+
+    `shape` is the number of tokens at one place, and of their rows and columns.
+    """
+    same, rows, columns = shape
+    sides = ((grid.y, rows), (grid.x, columns))
+    if grid.surface != "sphere":
+        y, x = (np.arange(count) * patch * 1.0 for _, count in sides)
+        flat = np.stack(np.meshgrid(y, x, indexing="ij"), -1).reshape(-1, 2)
+        far, unit = np.sqrt(((flat[:, None] - flat[None]) ** 2).sum(-1)), "cells"
+    else:
+        lat, lon = (np.radians([np.mean(axis[i * patch : (i + 1) * patch]) for i in range(n)]) for axis, n in sides)
+        up, around = (one.ravel() for one in np.meshgrid(lat, lon, indexing="ij"))
+        points = np.stack([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)], -1)
+        chords = np.sqrt(((points[:, None] - points[None]) ** 2).sum(-1))
+        far, unit = 2 * EARTH_RADIUS_KM * np.arcsin(np.clip(chords / 2, 0, 1)), "km"
+    return np.tile(far, (same, same)), unit
 
 
 def _end_and_lead(predictor: FieldPredictor, stretch: FieldSpan, how: LookAtPlace) -> tuple[int, int]:

@@ -208,7 +208,22 @@ def study_graph(
         raise DataError("a graph without nodes has nothing to look at", where=graph.name)
     raw, names = batch_of(codec.encode([graph]), places), [graph.node(node) for node in range(graph.size)]
     place = _node(graph, how.node) + 1 if isinstance(model.head, PerToken) else None
-    return stream_study(model, raw, names=names, place=place, **labelling.studied(label))
+    far = (lambda: (hops(graph), "hops")) if len(graph.edges) else None
+    return stream_study(model, raw, names=names, place=place, distances=far, **labelling.studied(label))
+
+
+def hops(graph: Graph) -> np.ndarray:
+    """The fewest edges between each two nodes (N N), in either direction; infinite where there is no way."""
+    near = np.zeros((graph.size, graph.size), bool)
+    near[graph.edges[:, 0], graph.edges[:, 1]] = near[graph.edges[:, 1], graph.edges[:, 0]] = True
+    found = np.where(np.eye(graph.size, dtype=bool), 0.0, np.inf)
+    reached, step = np.eye(graph.size, dtype=bool), 0
+    while True:
+        step += 1
+        new = (reached.astype(np.float32) @ near > 0) & np.isinf(found)
+        if not new.any():
+            return found
+        found[new], reached = step, new
 
 
 def _shares(reading: Reading, node: int, size: int, head: int | None) -> np.ndarray:

@@ -1,0 +1,146 @@
+"""What looking inside and changing cost: time with recording and neutral changes, an ablation grid, memory by length.
+
+    OMP_NUM_THREADS=1 taskset -c 1 python bench/looking.py
+
+recording, neutral    12 layers x 12 heads over 512 tokens: time over that of a plain pass (goal 1.05)
+grid                  each of 144 heads off, over 16 tokens: time over that of a pass over 144 x 16 tokens (goal 1.3)
+memory                the peak of a reading of 16,000 tokens, made and told, over that of 8,000 (goal 2.2)
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from weft.core import Scaled, changed, record
+from weft.inspect.effects import ablation
+from weft.inspect.reading import ReadingView
+from weft.inspect.study import stream_study
+from weft.modalities.text import Text
+from weft.models.stream import Stream
+from weft.models.zoo import LANGUAGE_MODELS, Size
+
+LAYERS, HEADS, WIDTH, VOCAB = 12, 12, 384, 1000
+ALL = ("readings", "states", "branches")
+
+
+def model(width: int = WIDTH, depth: int = LAYERS, heads: int = HEADS, context: int = 512) -> Stream:
+    """A GPT-2 with random weights."""
+    torch.manual_seed(0)
+    return (
+        LANGUAGE_MODELS["gpt"](Size(dim=width, depth=depth, heads=heads, context=context), vocab=VOCAB).build().eval()
+    )
+
+
+def ids(rows: int, length: int) -> torch.Tensor:
+    """Random tokens."""
+    return torch.randint(0, VOCAB, (rows, length), generator=torch.Generator().manual_seed(1))
+
+
+def ratio(one: Callable[[], Any], other: Callable[[], Any], rounds: int) -> float:
+    """The median over rounds of the time of one over that of the other, taken in turn."""
+    one(), other()
+    found = []
+    for _ in range(rounds):
+        times = []
+        for call in (one, other):
+            start = time.process_time()
+            call()
+            times.append(time.process_time() - start)
+        found.append(times[0] / times[1])
+    return round(statistics.median(found), 3)
+
+
+@torch.inference_mode()
+def times(rounds: int) -> dict[str, float]:
+    """Time with recording, and with changes that change nothing, over that of a plain pass."""
+    net, text = model(), Text(ids(1, 512))
+    neutral = [Scaled(layer + 1, head=head + 1, factor=1.0) for layer in range(LAYERS) for head in (0, 5)]
+
+    def plain() -> None:
+        net(text)
+
+    def recorded() -> None:
+        with record(net, ALL):
+            net(text)
+
+    def unchanged() -> None:
+        with changed(net, *neutral):
+            net(text)
+
+    return {
+        "plain / plain": ratio(plain, plain, rounds),
+        "recording all / plain": ratio(recorded, plain, rounds),
+        "24 neutral changes / plain": ratio(unchanged, plain, rounds),
+    }
+
+
+@torch.inference_mode()
+def grid(rounds: int) -> dict[str, float]:
+    """Time of an ablation grid over that of one pass over as many tokens."""
+    net = model()
+    study = stream_study(net, Text(ids(1, 16)), names=["t"] * 16, label=str, place=16)
+    many = Text(ids(LAYERS * HEADS, 16))
+    return {"grid of 144 heads / pass": ratio(lambda: ablation(study), lambda: net.encode(many), rounds)}
+
+
+def peak(tokens: int) -> float:
+    """The megabytes that making and telling a reading of some tokens takes at its peak, beyond what was there."""
+    net, seen, done = model(64, 2, 2, context=16384), [0.0], threading.Event()
+    ReadingView(net, Text(ids(1, 300)), ["t"] * 300, "a first one, so that everything is loaded").text()
+    before = resident()
+
+    def watch() -> None:
+        while not done.wait(0.002):
+            seen[0] = max(seen[0], resident())
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    ReadingView(net, Text(ids(1, tokens)), [f"t{n}" for n in range(tokens)], "random tokens").text()
+    done.set()
+    watching.join()
+    return seen[0] - before
+
+
+def resident() -> float:
+    """The megabytes that this process has in memory."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+
+
+def memory() -> dict[str, float]:
+    """Peaks of two lengths, each in a process of its own, and their ratio."""
+    found = {}
+    for tokens in (8000, 16000):
+        done = subprocess.run(
+            [sys.executable, __file__, "--peak", str(tokens)], capture_output=True, text=True, check=True
+        )
+        found[f"MB at {tokens} tokens"] = round(float(done.stdout), 1)
+    small, large = found.values()
+    return {**found, "16,000 / 8,000": round(large / small, 2)}
+
+
+def main() -> None:
+    """Print the figures as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peak", type=int, help="only the peak of one length")
+    parser.add_argument("--rounds", type=int, default=9)
+    said = parser.parse_args()
+    if said.peak:
+        print(peak(said.peak))
+        return
+    torch.set_num_threads(1)
+    for figures in (lambda: times(said.rounds), lambda: grid(max(3, said.rounds // 3)), memory):
+        print(json.dumps(figures(), indent=2), flush=True)
+
+
+if __name__ == "__main__":
+    main()
