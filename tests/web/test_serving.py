@@ -1,6 +1,7 @@
 """Runs over HTTP: what is asked is answered as in Python, limits hold, work ends when a client leaves."""
 
 import base64
+import gc
 import io
 import json
 import re
@@ -167,7 +168,7 @@ def test_what_finds_no_room_in_the_queue_is_refused_and_the_rest_answered(table:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_work_ends_soon_after_its_client_has_left(server: Running, stream: bool):
+def test_work_ends_soon_after_its_client_has_left(server: Running, stream: bool, capfd: pytest.CaptureFixture[str]):
     for _ in range(3):
         before = server.metric("weft_left_total")
         with server.connected() as made:
@@ -176,6 +177,8 @@ def test_work_ends_soon_after_its_client_has_left(server: Running, stream: bool)
             time.sleep(0.02)
         assert until(lambda: server.state.engine.idle) < 0.5
         assert server.metric("weft_left_total") == before + 1
+    gc.collect()
+    assert capfd.readouterr().err == "", "it is no fault"
 
 
 def test_a_client_that_does_not_read_holds_neither_work_nor_memory(table: RunTable):

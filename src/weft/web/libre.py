@@ -61,7 +61,7 @@ async def translate(request: Request) -> Response:
     cost = Cost(int(request.headers.get("content-length", "0")), asked_tokens(how) * len(texts))
     job = WholeJob(served, "predict", [Given(one) for one in texts], how, cost=cost, unsent=state.limits.unsent)
     state.engine.submit(job)
-    (found,) = await finished(request, job)
+    found = await finished(request, job)
     best = [[_text(one) for number, one in found if number == i] for i in range(len(texts))]
     told: list[Any] = [some[0] for some in best]
     others = [some[1:] for some in best]

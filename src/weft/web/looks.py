@@ -62,7 +62,7 @@ async def look(request: Request) -> Response:
     cost = Cost(int(request.headers.get("content-length", "0")))
     job = WholeJob(served, "look", inputs, how, cost=cost, unsent=state.limits.unsent)
     state.engine.submit(job)
-    ((words, page),) = await finished(request, job)
+    words, page = await finished(request, job)
     if "text/html" in request.headers.get("accept", ""):
         return _shown(page)
     report = {"run": served.name, "task": task.name, "text": words}

@@ -141,7 +141,7 @@ async def embeddings(request: Request) -> Response:
     cost, how = Cost(int(request.headers.get("content-length", "0"))), checked(served.run, "embed", more, files=False)
     job = WholeJob(served, "embed", [Given(one, one) for one in texts], how, cost=cost, unsent=state.limits.unsent)
     state.engine.submit(job)
-    (found,) = await finished(request, job)
+    found = await finished(request, job)
     vectors = np.asarray(found, np.float32)
     if size is not None:
         if not 1 <= size <= vectors.shape[1]:

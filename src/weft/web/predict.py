@@ -54,7 +54,7 @@ async def predict(request: Request) -> Response:
     state.engine.submit(job)
     if stream:
         return EventStream(lambda: _events(served, job, inputs), [job])
-    (found,) = await finished(request, job)
+    found = await finished(request, job)
     if len(inputs) == 1 and len(found) == 1 and (error := found[0][1].error) is not None:
         raise error
     return reply(_report(served, found, files))

@@ -12,10 +12,9 @@ from weft.web.jobs import ServedJob
 from weft.web.replies import GONE, Refusal, as_refusal, error_value, event
 
 
-async def finished(request: Request, *jobs: ServedJob) -> list[Any]:
-    """The results of jobs; where the client leaves first, they are left."""
-    work = asyncio.gather(*(job.result() for job in jobs))
-    leaving = asyncio.ensure_future(_disconnected(request.receive))
+async def finished(request: Request, job: ServedJob) -> Any:
+    """The result of a job; where the client leaves first, the job is left."""
+    work, leaving = asyncio.ensure_future(job.result()), asyncio.ensure_future(_disconnected(request.receive))
     both: set[asyncio.Future[Any]] = {work, leaving}
     try:
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -24,10 +23,8 @@ async def finished(request: Request, *jobs: ServedJob) -> list[Any]:
         raise Refusal(GONE, "the client has gone")
     finally:
         leaving.cancel()
-        if not work.done():
-            work.cancel()
-        for job in jobs:
-            job.leave()
+        work.cancel()
+        job.leave()
 
 
 class EventStream(Response):
