@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, final
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from weft.batches.source import Source
@@ -25,12 +27,14 @@ from weft.domains.texts.views.streams import text_of
 from weft.domains.texts.views.vectors import LookAtText, look_at_text
 from weft.errors import DataError, WeftError
 from weft.files.known_roles import PASSAGE, QUESTION
+from weft.inspect.alignment import text_labels
 from weft.inspect.positions import LinePositionsView, line_codes
+from weft.inspect.study import Study, answered
 from weft.inspect.views import LookedAnswer, View
 from weft.interop import Imported
 from weft.modalities.encoding import ended
 from weft.modalities.passages import passage_windows
-from weft.modalities.text import TextEmbed
+from weft.modalities.text import Text, TextEmbed
 from weft.models.backbone import context_of
 from weft.models.stream import Model, Stream
 from weft.objectives import Span
@@ -198,6 +202,29 @@ class AnswerText(Task[PassageData, PassageIds, PassageTraining]):
         answer = LookedAnswer(((best.text, best.score),), "answer")
         text = passage if how.table else f"{question} {passage}"
         return look_at_text(model, tokenizer, window.ids, text, how, None if how.table else answer, segments)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtPassage) -> Study:
+        passage, question = _passage_asked(only_one(inputs, "a passage"), how.question)
+        tokenizer, model, head = text_of(run.codecs).tokenizer, run.stream, run.stream.head
+        assert isinstance(head, SpanEnds)
+        pair = tokenizer.encode(question), tokenizer.encode_places(passage)[0]
+        window = next(passage_windows(tokenizer.pair_marks, *pair, context_of(model.config), 0))
+        device = next(model.parameters()).device
+        ids, segments = (
+            torch.from_numpy(np.asarray(one, np.int64))[None].to(device) for one in (window.ids, window.segments)
+        )
+        raw = Text(ids, segments=segments if knows_segments(model.config) else None)
+        names = text_labels(tokenizer, window.ids)
+        study = Study(
+            model=model.eval(),
+            stream="",
+            embed=lambda: model.embed(raw),
+            memory=lambda: None,
+            read=lambda tokens, _: head(tokens)[..., 0].float(),
+            label=lambda i: f"a beginning at {names[i].strip() or i + 1}",
+            tokens={"": tuple(names)},
+        )
+        return answered(study)
 
     def adopted(self, model: Imported) -> Adopted:
         return Adopted(whole_texts(model), Span.Config(), text_settings(model), text_files(model))
