@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers.drawings import texts
-from helpers.pages import document
+from helpers.pages import document, documents
 from helpers.tiny import encoder_model, language_model, pictures, vision_model
 
 from weft.domains.pictures.views.vision import Glance, PictureView
@@ -85,6 +85,13 @@ def test_one_token_is_shown_step_by_step_with_its_layer_named(make, token, name)
     assert "step by step" in repr(shown) and not document(shown.page()).streams
     with pytest.raises(ConfigError, match="a table, not a picture"):
         shown.picture()
+
+
+def test_two_looks_stand_beside_each_other_on_one_page(tmp_path):
+    first, second = reading_view(AttentionChoice()), picture_view(AttentionChoice())
+    path = first.beside(second).save(tmp_path / "both.html")
+    assert [one.scene for one in documents(path.read_bytes())] == ["text", "picture"]
+    assert len(documents(first.page())) == 1, "the look itself is as it was"
 
 
 def test_a_token_is_found_by_place_name_beginning_or_bare_mark():

@@ -107,7 +107,8 @@ def direct(study: Study, *, heads: bool = True) -> Direct:
         measure = study.measure(read(tokens.with_x(leaf), study.place))[0]
         (slope,) = torch.autograd.grad(measure, leaf)
         nothing = study.measure(read(tokens.with_x(torch.zeros_like(leaf)), study.place))[0]
-    linear = float(nothing) + float((slope * leaf).sum())
+    measure, nothing = measure.detach(), nothing.detach()
+    linear = float(nothing) + float((slope * leaf.detach()).sum())
     if abs(linear - float(measure)) > EXACT * max(1.0, abs(float(measure)), abs(float(nothing))):
         raise NotAdditive(
             "the head of this model is not linear: parts of the stream do not add up to its answer",

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -30,6 +31,7 @@ class View(ABC):
     answer: LookedAnswer | None = None  # what the model answers, where it answers anything
     guard: Callable[[Path], None] | None = None  # refuses a file that must not be written over, such as the input
     origin: tuple[str, str] = ("", "")  # the names of the run and of its task
+    second: "View | None" = None  # a look that stands beside this one on a page
     complete: Callable[[Callable[[], LookDocument]], LookDocument] | None = None  # adds what a study of the input finds
 
     @property
@@ -58,10 +60,16 @@ class View(ABC):
         )
 
     def documents(self) -> tuple[LookDocument, ...]:
-        """The document with the names of its run and task; two where views stand beside each other."""
+        """The document with the names of its run and task and what a study finds; and that of a look beside it."""
         run, task = self.origin
         found = self.document() if self.complete is None else self.complete(self.document)
-        return (replace(found, run=run, task=task),)
+        return (replace(found, run=run, task=task), *(() if self.second is None else self.second.documents()))
+
+    def beside(self, other: "View") -> "View":
+        """The same look; on its page another one stands beside it: of another input or run, or of a changed model."""
+        found = copy(self)
+        found.second = other
+        return found
 
     def page(self) -> bytes:
         """As an HTML page that needs nothing else."""

@@ -30,6 +30,6 @@ function grid(view, sweep) {
     <thead><tr><td></td>${sweep.columns.map((name) => html`<th scope="col"><bdi>${shown(name, 12)}</bdi></th>`)}</tr></thead>
     <tbody>${sweep.rows.map((name, row) => html`<tr><th scope="row"><bdi>${shown(name, 18)}</bdi></th>${sweep.columns.map((_, column) => {
       const value = sweep.values[row * columns + column], back = colour("signed", value / most, view.theme);
-      return html`<td><button class="cell" ?disabled=${!heads} title=${`${name}, ${sweep.columns[column]}: ${number(value)}`} .style=${`background:${back};color:${inkOn(back)}`} @click=${pick(row, column)}>${value.toFixed(2)}</button></td>`;
+      return html`<td><button class="cell" ?disabled=${!heads} title=${`${name}, ${sweep.columns[column]}: ${number(value)}`} .style=${`background:${back};color:${inkOn(back)}`} @click=${pick(row, column)}>${Math.abs(value) < 0.005 ? (value === 0 ? "0" : value.toPrecision(1)) : value.toFixed(2)}</button></td>`;
     })}</tr>`)}</tbody></table></div>`;
 }

@@ -54,11 +54,9 @@ export function painted(rows, columns, table, level, alpha) {
   canvas.width = columns;
   canvas.height = rows;
   const context = canvas.getContext("2d"), image = context.createImageData(columns, rows);
-  for (let at = 0; at < rows * columns; at++) {
-    const share = Math.min(1, Math.max(0, level(at)));
-    const [r, g, b] = table[Math.round(255 * share)];
-    image.data.set([r, g, b, alpha ? Math.round(255 * alpha(share)) : 255], 4 * at);
-  }
+  const pixels = new Uint32Array(image.data.buffer), opaque = (share) => (alpha ? Math.round(255 * alpha(share)) : 255);
+  const words = Uint32Array.from(table, ([r, g, b], n) => ((opaque(n / 255) << 24) | (b << 16) | (g << 8) | r) >>> 0);
+  for (let at = 0; at < pixels.length; at++) pixels[at] = words[Math.max(0, Math.min(255, Math.round(255 * level(at))))];
   context.putImageData(image, 0, 0);
   return canvas;
 }

@@ -37,9 +37,10 @@ export class Head {
   /** The largest weight; of tokens that read only what stands before them, without the first key, which all read. */
   largest(skip) {
     let most = 0;
-    this.values.forEach((value, at) => {
-      if (Math.abs(value) > most && !(skip && at % this.keys < skip)) most = Math.abs(value);
-    });
+    for (let at = 0; at < this.values.length; at++) {
+      const value = Math.abs(this.values[at]);
+      if (value > most && !(skip && at % this.keys < skip)) most = value;
+    }
     return most;
   }
 

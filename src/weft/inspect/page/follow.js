@@ -13,9 +13,12 @@ export function follow(view) {
   const other = !lens && document.lens.length ? document.lens[document.lens.length - 1] : null;
   return html`<section class="panel" aria-label="follow a token"><h2>Follow ${lens?.token === -1 ? "the answer" : html`<bdi>${shown(token.group.tokens[token.index])}</bdi>`}</h2>
     ${lens ? lensTable(view, lens) : other ? html`<p class="pale">The answer at every depth is known for
-      ${document.lens.slice(0, 12).map((one) => html`<button class="link" @click=${() => view.pick({ token: `${one.group}.${one.token + 1}` })}><bdi>${shown(document.group(one.group)?.tokens[one.token] ?? "")}</bdi></button> `)}.</p>` : nothing}
+      ${document.lens.slice(0, 12).map((one) => html`<button class="link" @click=${() => view.pick({ stream: home(document, one.group), token: `${one.group}.${one.token + 1}` })}><bdi>${shown(document.group(one.group)?.tokens[one.token] ?? "")}</bdi></button> `)}.</p>` : nothing}
     ${additions ? additionBars(view, additions) : nothing}${view.steps ? stepsTable(view) : nothing}</section>`;
 }
+
+/** The name of a stream that has the tokens of a group. */
+const home = (document, group) => document.streams.find((one) => one.readers.name === group || one.read.name === group)?.name ?? "";
 
 function lensTable(view, lens) {
   const cell = ([text, chance]) => {

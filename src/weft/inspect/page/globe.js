@@ -4,7 +4,7 @@ import { html, nothing, svg } from "./lit-html.js";
 import { painted, scale, theme } from "./colours.js";
 import { pictureAddress, shown } from "./data.js";
 import { reading } from "./tokens.js";
-import { bar } from "./matrix.js";
+import { heatBar } from "./picture.js";
 
 const RADIANS = Math.PI / 180;
 
@@ -52,7 +52,7 @@ function flat(view, group, values) {
     ${picked === null ? nothing : frame(picked)}${view.pointed?.group === group ? frame(view.pointed.index - place.first) : nothing}
     ${star ? svg`<circle cx=${x(star[0])} cy=${y(star[1])} r="5" fill="#ffd23f" stroke="#10181f" stroke-width="1.5"></circle>` : nothing}
     <rect class="touch" x=${margin} y="14" width=${wide} height=${high} fill="transparent" @pointermove=${(event) => view.point({ group, index: find(event) })} @pointerleave=${() => view.point(null)} @click=${(event) => view.pick({ token: `${group.name}.${find(event) + 1}` })}></rect>
-    ${values ? bar(margin, high + 38, 200, view.most || 1e-9, false, view, stream) : nothing}</svg>`;
+    ${values ? heatBar(margin, high + 38, 200, 0, view.most || 1e-9, view, stream) : nothing}</svg>`;
 }
 
 /** Where the token that reads stands, when it is no cell: its place is written in its name's boxes as x, y. */
@@ -67,6 +67,16 @@ function cellsOf(values, place, down, view, image) {
   return painted(rows, columns, scale("heat", view.theme), level, image ? (share) => 0.15 + 0.75 * share : undefined).toDataURL();
 }
 
+/** Points around a cell from one corner to the opposite one: its sides are bent on a globe. */
+function rim([x0, y0], [x1, y1]) {
+  const steps = 8, found = [];
+  for (let n = 0; n < steps; n++) found.push([x0 + ((x1 - x0) * n) / steps, y0]);
+  for (let n = 0; n < steps; n++) found.push([x1, y0 + ((y1 - y0) * n) / steps]);
+  for (let n = 0; n < steps; n++) found.push([x1 - ((x1 - x0) * n) / steps, y1]);
+  for (let n = 0; n < steps; n++) found.push([x0, y1 - ((y1 - y0) * n) / steps]);
+  return found;
+}
+
 /** The globe seen from far away (orthographic); drag or use the sliders to turn it. */
 function round(view, group, values) {
   const { place } = group, colours = theme(view.theme), side = Math.max(260, Math.min(view.width - 24, 560)), radius = side / 2 - 6;
@@ -75,10 +85,12 @@ function round(view, group, values) {
     const a = (x - lon) * RADIANS, b = y * RADIANS, c = lat * RADIANS, front = Math.sin(c) * Math.sin(b) + Math.cos(c) * Math.cos(b) * Math.cos(a);
     return [side / 2 + radius * Math.cos(b) * Math.sin(a), side / 2 - radius * (Math.cos(c) * Math.sin(b) - Math.sin(c) * Math.cos(b) * Math.cos(a)), front];
   };
+  const onLimb = (x, y) => { const by = radius / (Math.hypot(x - side / 2, y - side / 2) || 1); return [side / 2 + (x - side / 2) * by, side / 2 + (y - side / 2) * by]; };
   const ys = edges(place.y).map((one) => Math.max(-90, Math.min(90, one))), xs = edges(place.x), cells = [];
   place.y.forEach((middleY, r) => place.x.forEach((middleX, c) => {
-    const corners = [[xs[c], ys[r]], [xs[c + 1], ys[r]], [xs[c + 1], ys[r + 1]], [xs[c], ys[r + 1]]].map(([x, y]) => seen(x, y));
-    if (seen(middleX, middleY)[2] <= 0 || corners.some((one) => one[2] < -0.15)) return;
+    const around = rim([xs[c], ys[r]], [xs[c + 1], ys[r + 1]]).map(([x, y]) => seen(x, y));
+    if (seen(middleX, middleY)[2] <= 0 && !around.some((one) => one[2] > 0)) return;
+    const corners = around.map(([x, y, front]) => (front >= 0 ? [x, y] : onLimb(x, y)));
     const at = r * place.x.length + c, share = values ? Math.min(1, values[at] / most) : 0, fill = `rgb(${table[Math.round(255 * share)].join()})`;
     cells.push(svg`<polygon class="touch" points=${corners.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ")} fill=${fill} stroke=${fill} stroke-width="0.6"
       @click=${() => view.pick({ token: `${group.name}.${place.first + at + 1}` })} @pointerenter=${() => view.point({ group, index: place.first + at })}></polygon>`);
@@ -99,7 +111,7 @@ function round(view, group, values) {
     ${cells}<g fill="none" stroke=${colours.edge} stroke-opacity="0.45">${nets.flatMap(parts).map((run) => svg`<polyline points=${run.join(" ")}></polyline>`)}</g>
     <g fill="none" stroke="#ffffff" stroke-opacity="0.8">${place.coast.flatMap(parts).map((run) => svg`<polyline points=${run.join(" ")}></polyline>`)}</g>
     ${spot && spot[2] > 0 ? svg`<circle cx=${spot[0]} cy=${spot[1]} r="5" fill="#ffd23f" stroke="#10181f" stroke-width="1.5"></circle>` : nothing}
-    ${values ? bar(6, side + 4, 200, most, false, view, view.now.stream) : nothing}</svg>
+    ${values ? heatBar(6, side + 4, 200, 0, most, view, view.now.stream) : nothing}</svg>
     <p>${turn("turn", -180, 180, lon, (value) => `${value},${lat}`)} ${turn("tilt", -90, 90, lat, (value) => `${lon},${value}`)}</p>`;
 }
 

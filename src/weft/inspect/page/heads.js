@@ -48,7 +48,7 @@ export function headGrid(view) {
   const { layers, heads } = stream.of, ways = waysToColour(view), by = ways.includes(view.picked.colour) ? view.picked.colour : ways.includes("effect") ? "effect" : "weight";
   const facts = factsOf(view, by), pick = (l, h) => () => view.pick({ layer: l === null ? "" : String(l + 1), head: h === null ? "" : String(h + 1) });
   const chosen = (l, h) => layer === l && head === h;
-  const names = stream.rows.length > 0, size = Math.max(26, Math.min(56, Math.floor(270 / heads) - 3));
+  const names = stream.rows.length > 0, size = Math.max(20, Math.min(56, Math.floor(285 / heads) - 3));
   return html`<section class="heads" aria-label="heads">
     <h2>${names ? "Parts" : "Heads"}</h2>
     ${ways.length > 1 ? html`<label>colour by <select @change=${(event) => view.pick({ colour: event.target.value })}>${ways.map((way) => html`<option ?selected=${way === by}>${way}</option>`)}</select></label>` : nothing}

@@ -51,7 +51,8 @@ function overlay(head, read, values, place, low, most) {
   return known.get(key);
 }
 
-function heatBar(x, y, width, low, most, view, stream) {
+/** The scale of heat, from a low number to the largest. */
+export function heatBar(x, y, width, low, most, view, stream) {
   const table = scale("heat", "light"), steps = 24, colours = theme(view.theme);
   return svg`${Array.from({ length: steps }, (_, n) => svg`<rect x=${x + (n * width) / steps} y=${y} width=${width / steps + 0.5} height="9" fill=${`rgb(${table[Math.round((255 * n) / (steps - 1))].join()})`}></rect>`)}
     <text x=${x} y=${y + 21} font-size="10" fill=${colours.pale}>${weightInWords(stream, low)}</text>
