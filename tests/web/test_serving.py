@@ -14,6 +14,7 @@ import pytest
 from helpers.serving import FINISHED, Answered, Running, read_all, until
 from PIL import Image
 
+from weft.core.changes import Without
 from weft.web.table import RunTable
 
 WRITE = "/api/predict/language-model"
@@ -272,3 +273,16 @@ def test_what_a_model_does_inside_is_a_page_that_reaches_nothing(server: Running
     assert server.post("/api/look/translate", {"input": "The dog."}, accept="text/html").body[:9] == b"<!doctype"
     assert server.post("/api/look/translate", {"input": "a", "settings": {"encoding": "x"}}).status == 400
     assert server.post("/api/look/translate", {"input": {"path": "/etc/passwd"}}).status == 400
+
+
+def test_changes_of_a_model_hold_for_one_request(server: Running, table: RunTable):
+    path, run = "/api/predict/classify-text", table["classify-text"].run
+    change, ask = Without(1, branch="transform"), {"input": "the soup was fine"}
+    with run.changed(change):
+        known = run.predict(ask["input"])[0]["probabilities"]
+    found = server.post(path, {**ask, "changes": [change.to_json()]}).json["predictions"][0]["probabilities"]
+    plain = server.post(path, ask).json["predictions"][0]["probabilities"]
+    assert found == known != plain == run.predict(ask["input"])[0]["probabilities"]
+    named = {**change.to_json(), "type": "Replaced", "of": "/etc/passwd"}
+    for bad in ([named], [{"type": "X"}], [1], [{**change.to_json(), "layer": 99}], [change.to_json()] * 100):
+        assert server.post(path, {**ask, "changes": bad}).status == 400

@@ -7,14 +7,16 @@ asking first, are refused, and so are compressed bodies.
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
+from weft.core.changes import Change, changes_from_json
 from weft.errors import ConfigError, nearest
 from weft.json_text import read_json
 from weft.web.limits import Limits
 from weft.web.replies import Refusal
 
 T = TypeVar("T")
+MOST_CHANGES = 64
 BYTES = {
     "application/octet-stream": "", "image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp",
     "image/gif": ".gif", "image/bmp": ".bmp", "image/tiff": ".tif", "application/x-netcdf": ".nc",
@@ -125,6 +127,17 @@ class JsonFields:
             raise Refusal(400, f"there is no field {name!r:.60}", where=name[:60], fix=nearest(name[:60], self._taken))
 
 
+def changes_in(fields: JsonFields) -> tuple[Change, ...]:
+    """The changes of the model that a request asks for; none may name an input, which would be opened."""
+    said = fields.take("changes", list, [])
+    if len(said) > MOST_CHANGES:
+        raise Refusal(400, f"at most {MOST_CHANGES} changes", where="changes")
+    found = tuple(changes_from_json(said, where="changes"))
+    if any(getattr(one, key, None) is not None for one in found for key in ("of", "minus")):
+        raise Refusal(400, "a change names no other input here", where="changes", fix="leave out of and minus")
+    return found
+
+
 def typed(value: Any, kind: type[T], name: str) -> T:
     """A value that must be of a type; a whole number may stand for a number."""
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
@@ -146,6 +159,3 @@ def query_of(request: Request) -> Mapping[str, str]:
 
 def _too_long(limits: Limits) -> Refusal:
     return Refusal(413, f"a body has at most {limits.body:,} bytes", close=True)
-
-
-__all__ = ["BYTES", "ClientDisconnect", "JsonFields", "body_of", "json_of", "kind_of", "query_of", "strict", "typed"]

@@ -3,10 +3,12 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Hashable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from weft.config import Config
+from weft.core.changes import Change
 from weft.generate.stopping import Stop
 from weft.runs.asking import ask, embedded, look
 from weft.tasks.asks import Answer, Given, Use
@@ -105,21 +107,25 @@ class WholeJob(ServedJob):
         cost: Cost,
         unsent: int,
         listens: bool = False,
+        changes: tuple[Change, ...] = (),
     ):
+        """`changes` are those of the model, for this work alone."""
         super().__init__(served, cost, unsent)
-        self.use, self.inputs, self.how, self.listens = use, inputs, how, listens
+        self.use, self.inputs, self.how, self.listens, self.changes = use, inputs, how, listens, changes
 
     @property
     def like(self) -> Hashable | None:
-        return (
-            None
-            if self.listens or self.use == "look" or not self.inputs
-            else (self.served.name, self.use, repr(self.how))
-        )
+        alone = self.listens or self.changes or self.use == "look" or not self.inputs
+        return None if alone else (self.served.name, self.use, repr(self.how))
 
     @staticmethod
     def compute(jobs: "Sequence[WholeJob]", stop: Stop) -> None:
         """Answer jobs that are alike, until `stop()` is true."""
+        with jobs[0].served.run.changed(*jobs[0].changes) if jobs[0].changes else nullcontext():
+            WholeJob._compute(jobs, stop)
+
+    @staticmethod
+    def _compute(jobs: "Sequence[WholeJob]", stop: Stop) -> None:
         first, every = jobs[0], [one for job in jobs for one in job.inputs]
         run = first.served.run
         if first.use == "look":

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from weft.runs.asking import checked
-from weft.web.bodies import json_of
+from weft.web.bodies import changes_in, json_of
 from weft.web.inputs import given_of
 from weft.web.jobs import Cost, WholeJob
 from weft.web.predict import run_named
@@ -54,13 +54,13 @@ async def look(request: Request) -> Response:
     served = run_named(state, request.path_params["run"])
     fields = await json_of(request, state.limits)
     task, given = served.run.task, fields.any("input")
-    settings = fields.take("settings", dict, {})
+    settings, changes = fields.take("settings", dict, {}), changes_in(fields)
     fields.end()
     values = given if isinstance(given, list) and any(one.several for one in task.asks) else [given]
     inputs = [] if given is None else [given_of(task.asks, value, number) for number, value in enumerate(values)]
     how = checked(served.run, "look", settings, files=False)
     cost = Cost(int(request.headers.get("content-length", "0")))
-    job = WholeJob(served, "look", inputs, how, cost=cost, unsent=state.limits.unsent)
+    job = WholeJob(served, "look", inputs, how, cost=cost, unsent=state.limits.unsent, changes=changes)
     state.engine.submit(job)
     words, page = await finished(request, job)
     if "text/html" in request.headers.get("accept", ""):

@@ -101,6 +101,7 @@ def _predict(served: ServedRun) -> dict[str, Any]:
         "input": one,
         "inputs": {"type": "array", "items": one},
         "settings": {"type": "object", "properties": settings, "additionalProperties": False},
+        "changes": {"type": "array", "items": {"type": "object"}, "description": "of the model, for this request"},
         "files": {"type": "boolean", "description": "with the files that an answer offers, in base64"},
     }
     if served.gives.streams:

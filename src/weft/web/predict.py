@@ -8,12 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from weft.config import Config
+from weft.core.changes import Change
 from weft.errors import nearest
 from weft.runs.asking import checked
 from weft.runs.run import refuse_headless
 from weft.tasks.asks import Answer, Given
 from weft.tasks.request import Prediction
-from weft.web.bodies import BYTES, JsonFields, body_of, json_of, kind_of, query_of
+from weft.web.bodies import BYTES, JsonFields, body_of, changes_in, json_of, kind_of, query_of
 from weft.web.inputs import content_of, given_of
 from weft.web.jobs import END, Cost, ServedJob, WholeJob
 from weft.web.replies import Refusal, as_refusal, error_value, event, reply
@@ -32,7 +33,7 @@ async def predict(request: Request) -> Response:
     state = state_of(request)
     served = run_named(state, request.path_params["run"])
     refuse_headless(served.run.loaded)
-    kind = kind_of(request)
+    kind, changes = kind_of(request), tuple[Change, ...]()
     if kind in BYTES:
         body = await body_of(request, state.limits)
         settings = dict(query_of(request))
@@ -44,13 +45,15 @@ async def predict(request: Request) -> Response:
         size = int(request.headers.get("content-length", "0"))
         stream, files = fields.take("stream", bool, False), fields.take("files", bool, False)
         inputs = _inputs(served, fields, state.limits.inputs)
-        settings = fields.take("settings", dict, {})
+        settings, changes = fields.take("settings", dict, {}), changes_in(fields)
         fields.end()
     how = settled(served, settings)
     if stream and not served.gives.streams:
         raise Refusal(400, "answers of this run come whole", where="stream", fix="leave it out")
     cost = Cost(size, asked_tokens(how) * len(inputs))
-    job = WholeJob(served, "predict", inputs, how, cost=cost, unsent=state.limits.unsent, listens=stream)
+    job = WholeJob(
+        served, "predict", inputs, how, cost=cost, unsent=state.limits.unsent, listens=stream, changes=changes
+    )
     state.engine.submit(job)
     if stream:
         return EventStream(lambda: _events(served, job, inputs), [job])
