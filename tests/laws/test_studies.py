@@ -28,6 +28,7 @@ WITHOUT_AN_ANSWER = (
     "fit-field",
     "fit-field-colours",
 )
+COMPLETE = ("classify-text", "graph", "sets", "forecast")  # of which the parts of an answer are added up, too
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +66,16 @@ def test_the_answer_of_every_task_can_be_followed_from_layer_to_layer(opened: An
         first = int(np.flatnonzero(~np.isnan(table.measures[0]))[0])
         with changed(study.model, Without(1, branch=table.columns[first])), torch.no_grad():
             assert table.measures[0, first] == pytest.approx(float(study.measure(study._alone(()))[0]), abs=1e-3)
-    total = integrated_gradients(study, steps=48)
-    assert abs(total.values.sum() - total.total) < 0.05 * max(1.0, abs(total.total), np.abs(total.values).sum())
     try:
         parts = direct(study)
     except NotAdditive as refused:
         assert "not" in str(refused)
     else:
         assert abs(parts.missing) <= 1e-4 * max(1.0, abs(parts.measure), *(abs(one.value) for one in parts.parts))
+    if name not in COMPLETE:
+        return
+    total = integrated_gradients(study)
+    assert abs(total.values.sum() - total.total) < 0.05 * max(1.0, abs(total.total), np.abs(total.values).sum())
 
 
 def test_other_inputs_are_named_by_themselves(opened: Any, tmp_path: Path):
