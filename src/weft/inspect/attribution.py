@@ -156,7 +156,7 @@ def _through_norm(norm: nn.Module | None, x: Tensor, slope: Tensor) -> Tensor:
 
 
 def _given(weight: Tensor, part: Tensor) -> float:
-    return float((weight.double() * part.double()).sum())
+    return float((weight.detach().double() * part.detach().double()).sum())
 
 
 def _added(study: Study, kept: Any, weight: Tensor, before: int, heads: bool) -> list[PartAdded]:

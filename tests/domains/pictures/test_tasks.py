@@ -359,7 +359,8 @@ def test_looking_shows_every_layer_and_head_and_changes_nothing(trained: weft.Ru
     assert (maps.layers.sum((2, 3)) <= 1 + 1e-6).all()
     assert view.picture().startswith(b"\x89PNG") and b"<svg" in view.picture("svg")
     shown = document(view.page())
-    assert [one.by for one in shown.streams] == ["attention", "rollout", "gradient", "occlusion"] and view.text()
+    shown_by = [one.by for one in shown.streams]
+    assert shown_by[:4] == ["attention", "rollout", "gradient", "occlusion"] and "integrated gradients" in shown_by
     assert shown.groups[0].place == GridPlace(*view.grid, first=1, picture=0) and len(shown.pictures) == 1
     json.dumps(view.to_json())
     assert trained.predict(path) == before
