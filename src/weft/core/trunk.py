@@ -156,9 +156,10 @@ class Trunk(Part, nn.Module):
             memory = self.memory.beside(memory)
         before = line.shape[1] - tokens.shape[1]
         if (watch := inside.watch(self)) is not None:
-            line = watch.begin(line, cache)
-            hidden = line.unpadded != tokens.unpadded
-            tokens = replace(tokens, valid=line.valid[:, before:], unpadded=False) if hidden else tokens
+            shown = watch.begin(line, cache)
+            if shown is not line:  # some tokens are hidden
+                valid = shown.valid[:, before:]
+                line, tokens = shown, replace(tokens, valid=valid, unpadded=False, padded_behind=False)
         seen = cache.extend(line) if cache is not None else None
         weighted = next(chain(self.parameters(), self.buffers()), None) is not None
         if memory is not None and weighted:
