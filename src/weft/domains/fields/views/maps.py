@@ -75,6 +75,7 @@ RAMPS: dict[Kind, list[str]] = {"values": VALUES, "signed": SIGNS, "amounts": SH
 TAIL = 0.01  # the share of values at either end that may lie beyond the colours
 WIDTH, HEIGHT = 8.6, 5.0  # inches: the box of a single map
 FLATTEST, STEEPEST = 0.16, 1.25  # height by width of a map: others are stretched or squeezed
+COAST = "#2e2e2e"  # the outlines of land: without colour, so that cells without a value stay grey
 SVG_DETAIL = 2  # an SVG may be enlarged: times the pixels of a PNG
 LABEL_EDGE = 0.05  # a label in this share of the width at either end stands within the map
 DEGREES = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 180)  # between two labels of an axis
@@ -208,7 +209,9 @@ def draw_coast(axis: Any, grid: FieldGrid) -> None:
     """The outlines of land over a map of a sphere."""
     if grid.surface == "sphere":
         for line in coast.within(*bounds(grid)):
-            axis.plot(line[:, 0], line[:, 1], color=INK, linewidth=0.5, alpha=0.7, zorder=1, scalex=False, scaley=False)
+            axis.plot(
+                line[:, 0], line[:, 1], color=COAST, linewidth=0.5, alpha=0.7, zorder=1, scalex=False, scaley=False
+            )
 
 
 def spread_out(values: np.ndarray, grid: FieldGrid, height: int, width: int) -> np.ndarray:

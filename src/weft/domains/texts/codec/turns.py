@@ -53,8 +53,9 @@ class TurnCodec(Codec):
         tokenizer = text.tokenizer
         own = all(mark in tokenizer.names for mark in MARKS)
         bos, eos = text.marks.before[:1], text.ends[0]
-        name = tokenizer.names
-        return cls(cls.Config(template=OWN if own else PLAIN, bos=name[bos[0]] if bos else "", eos=name[eos]))
+        name = dict(enumerate(tokenizer.names))  # a model may have more ids than its tokenizer has names
+        begin, end = name.get(bos[0], "") if bos else "", name.get(eos, "")
+        return cls(cls.Config(template=OWN if own else PLAIN, bos=begin, eos=end))
 
     def written(self, messages: Sequence[Message], *, prompt: bool = False) -> str:
         """Turns as text with marks; with `prompt`, up to where an answer begins."""
