@@ -9,7 +9,7 @@ import pytest
 from weft.errors import WeftError
 from weft.json_text import read_json
 from weft.lab import pages
-from weft.lab.experiment import CLAIMS, Claim, Experiment, Outcome, experiment
+from weft.lab.experiment import CLAIMS, Claim, Experiment, SeedOutcome, experiment
 from weft.lab.running import Result, run, settings_for
 from weft.lab.verdict import interval, judged
 
@@ -118,9 +118,9 @@ class _Counted(Experiment):
     def __init__(self) -> None:
         self.seeds: list[int] = []
 
-    def measure(self, how: object, seed: int) -> Outcome:
+    def measure(self, how: object, seed: int) -> SeedOutcome:
         self.seeds.append(seed)
-        return Outcome(effect=float(seed), lines={"a": [(1.0, 2.0)]})
+        return SeedOutcome(effect=float(seed), lines={"a": [(1.0, 2.0)]})
 
 
 def test_seeds_that_are_kept_are_not_measured_again_unless_settings_differ(tmp_path: Path) -> None:

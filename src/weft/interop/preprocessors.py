@@ -41,7 +41,7 @@ class Processor:
     square: bool = False
     scale: Scale = HALF_SCALE
     crop_share: float | None = None  # of a side that is kept, where the size is what is left after cutting
-    squares: bool = False  # whether a picture is scaled to at most so many patches
+    squares: bool = False  # whether a picture is scaled until its patches fit a maximum number (NaFlex)
     multiple: int | None = None  # that both sides are cut down to, with LONGEST times the shorter side at most
 
 

@@ -1,6 +1,6 @@
 """The lectures' claims as experiments: each is run, drawn, and judged by a rule that was written down before.
 
-    experiment     Claim, Outcome, Experiment; the experiments by name
+    experiment     Claim, SeedOutcome, Experiment; the experiments by name
     exercise       small exercises for streams of tokens, and the loop that teaches them
     claims/        the experiments, one file each
     running        seed after seed, within a time or a number, kept so that a stopped report goes on

@@ -45,7 +45,7 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class SeedOutcome:
     """What one seed gave: the effect, and the lines of the figure as points (x, y)."""
 
     effect: float
@@ -60,7 +60,7 @@ class Experiment(ABC):
     Settings: ClassVar[type[Config]]
 
     @abstractmethod
-    def measure(self, how: Any, seed: int) -> Outcome:
+    def measure(self, how: Any, seed: int) -> SeedOutcome:
         """What one seed gives."""
 
     @property

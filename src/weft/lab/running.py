@@ -9,7 +9,7 @@ from typing import Any
 from weft.config import Config
 from weft.errors import WeftError
 from weft.json_text import read_json, write_json
-from weft.lab.experiment import Experiment, Outcome
+from weft.lab.experiment import Experiment, SeedOutcome
 from weft.lab.verdict import Verdict, judged
 from weft.storage.store import write_file
 from weft.training.progress import Progress
@@ -21,7 +21,7 @@ class Result:
 
     experiment: Experiment
     settings: Config
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[SeedOutcome, ...]
     seconds: float
 
     @property
@@ -68,7 +68,7 @@ def run(
     claim, say = experiment.claim, (progress or Progress(quiet=True)).say
     wanted = seeds or (None if minutes else claim.seeds)
     known = _read(kept, settings)
-    outcomes: list[Outcome] = []
+    outcomes: list[SeedOutcome] = []
     began, spent = time.monotonic(), 0.0
     while len(outcomes) < (wanted or 2) or (wanted is None and _has_time(began, minutes, len(outcomes))):
         seed = first + len(outcomes)
@@ -88,7 +88,7 @@ def _has_time(began: float, minutes: float | None, done: int) -> bool:
     return minutes is not None and done < 1000 and taken * (done + 1) / max(1, done) <= 60 * minutes
 
 
-def _read(kept: Path | None, settings: Config) -> dict[int, Outcome]:
+def _read(kept: Path | None, settings: Config) -> dict[int, SeedOutcome]:
     """The outcomes that a file has for these settings, by seed."""
     if kept is None or not kept.exists():
         return {}
@@ -98,15 +98,15 @@ def _read(kept: Path | None, settings: Config) -> dict[int, Outcome]:
     return {int(seed): _outcome(one) for seed, one in found["outcomes"].items()}
 
 
-def _write(kept: Path | None, settings: Config, known: dict[int, Outcome]) -> None:
+def _write(kept: Path | None, settings: Config, known: dict[int, SeedOutcome]) -> None:
     if kept is not None:
         told = {"settings": settings.to_json(), "outcomes": {seed: asdict(one) for seed, one in sorted(known.items())}}
         write_file(kept, write_json(told).encode())
 
 
-def _outcome(found: dict[str, Any]) -> Outcome:
+def _outcome(found: dict[str, Any]) -> SeedOutcome:
     lines = {name: [(x, y) for x, y in points] for name, points in found["lines"].items()}
-    return Outcome(effect=found["effect"], lines=lines, facts=found["facts"])
+    return SeedOutcome(effect=found["effect"], lines=lines, facts=found["facts"])
 
 
 def _word(value: object) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from weft.config import Config
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.runs import train
 
 
@@ -38,7 +38,7 @@ class DataExperiment(Experiment):
         steps: int = 150
         others: int = 500
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Accuracy of both by the number of pictures."""
         x, y = _pictures(how.data)
         mixed = np.random.default_rng(seed).permutation(len(y))
@@ -55,7 +55,7 @@ class DataExperiment(Experiment):
                     )  # fmt: skip
                     points.append((amount, run.report["metrics"]["accuracy"]))
         leads = [right[1] - left[1] for left, right in zip(lines["vit"], lines["resnet"], strict=True)]
-        return Outcome(effect=leads[0] - leads[-1], lines=lines, facts={"lead with the most": leads[-1]})
+        return SeedOutcome(effect=leads[0] - leads[-1], lines=lines, facts={"lead with the most": leads[-1]})
 
 
 def _pictures(data: str) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,7 @@
 """A recurrent network carries what it read through every later step; attention reads it where it stands.
 
 The first symbol of a line is asked for at its end. Recurrence needs the symbol to survive the whole line, attention
-needs one look, whatever the length.
+reads it in one step at every length.
 """
 
 from functools import partial
@@ -11,7 +11,7 @@ import torch
 from weft.config import Config
 from weft.core import Attention, Lstm, Rnn
 from weft.lab.exercise import NOTHING, accuracy, stream, taught
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 
 
 class DistanceExperiment(Experiment):
@@ -43,7 +43,7 @@ class DistanceExperiment(Experiment):
         steps: int = 250
         lr: float = 2e-3
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Accuracy of each model for each length."""
         mixers = {"RNN": Rnn.Config(), "LSTM": Lstm.Config(), "transformer": Attention.Config(heads=4)}
         lines: dict[str, list[tuple[float, float]]] = {name: [] for name in mixers}
@@ -55,7 +55,7 @@ class DistanceExperiment(Experiment):
                     pass
                 lines[name].append((length, accuracy(model, *_line(how, length, 512))))
         last = {name: points[-1][1] for name, points in lines.items()}
-        return Outcome(effect=last["transformer"] - max(last["RNN"], last["LSTM"]), lines=lines)
+        return SeedOutcome(effect=last["transformer"] - max(last["RNN"], last["LSTM"]), lines=lines)
 
 
 def _line(how: DistanceExperiment.Settings, length: int, lines: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from weft.config import Config
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.runs import train
 
 
@@ -34,7 +34,7 @@ class FourierExperiment(Experiment):
         data: str = ""
         steps: tuple[int, ...] = (100, 200, 400)
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Train both for rising numbers of steps."""
         lines: dict[str, list[tuple[float, float]]] = {"raw": [], "fourier": []}
         with tempfile.TemporaryDirectory() as folder:
@@ -46,4 +46,4 @@ class FourierExperiment(Experiment):
                         baselines=False,
                     )  # fmt: skip
                     points.append((steps, run.report["metrics"]["psnr"]))
-        return Outcome(effect=lines["fourier"][-1][1] - lines["raw"][-1][1], lines=lines)
+        return SeedOutcome(effect=lines["fourier"][-1][1] - lines["raw"][-1][1], lines=lines)

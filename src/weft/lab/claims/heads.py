@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from weft.config import Config
 from weft.core import Attention, record
 from weft.lab.exercise import stream
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.modalities.text import Text
 
 NEAR, FAR = 1, 5
@@ -43,7 +43,7 @@ class HeadsExperiment(Experiment):
         lr: float = 2e-3
         heads: tuple[int, ...] = (1, 2, 4)
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Train with each number of heads; the weights by distance of each head are the figure."""
         lines, last, facts = {}, {}, {}
         for heads in how.heads:
@@ -66,7 +66,7 @@ class HeadsExperiment(Experiment):
                 by_distance = [float(weights[head].diagonal(-d)[FAR:].mean()) for d in range(8)]
                 lines[f"{heads} heads, head {head + 1}"] = list(enumerate(by_distance))
             facts[f"loss, {heads} heads"] = last[heads]
-        return Outcome(effect=last[min(how.heads)] - last[max(how.heads)], lines=lines, facts=facts)
+        return SeedOutcome(effect=last[min(how.heads)] - last[max(how.heads)], lines=lines, facts=facts)
 
 
 def _asked(model: torch.nn.Module, how: HeadsExperiment.Settings) -> tuple[torch.Tensor, float]:

@@ -9,7 +9,7 @@ import torch
 from weft.config import Config
 from weft.errors import ConfigError
 from weft.lab.exercise import accuracy, back, stream, taught
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.position import Learned, Sinusoidal
 
 
@@ -41,7 +41,7 @@ class LongerExperiment(Experiment):
         steps: int = 600
         lr: float = 2e-3
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Accuracy of both codes at each length."""
         known, *longer = how.lengths
         lines = {}
@@ -54,7 +54,7 @@ class LongerExperiment(Experiment):
             lines[name] = [(length, _asked(model, how, length)) for length in how.lengths]
         chance = 1 / how.symbols
         sines, table = ([max(right, chance) for length, right in lines[name] if length in longer] for name in lines)
-        return Outcome(effect=sum(sines) / len(sines) - sum(table) / len(table), lines=lines)
+        return SeedOutcome(effect=sum(sines) / len(sines) - sum(table) / len(table), lines=lines)
 
 
 def _asked(model: torch.nn.Module, how: LongerExperiment.Settings, length: int) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydoc_data.topics import topics
 
 from weft.config import Config
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.runs import train
 
 
@@ -43,7 +43,7 @@ class MemoriseExperiment(Experiment):
         dim: int = 96
         digits: int = 6
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Plant, train, ask."""
         draw = random.Random(seed)
         text = (
@@ -73,7 +73,7 @@ class MemoriseExperiment(Experiment):
         for ((copies, _), (_, number)), words in zip(planted.items(), said, strict=True):
             right[copies].append(number in words)
         shares = [(copies, sum(found) / len(found)) for copies, found in right.items()]
-        return Outcome(effect=shares[-1][1] - shares[0][1], lines={"said rightly": shares})
+        return SeedOutcome(effect=shares[-1][1] - shares[0][1], lines={"said rightly": shares})
 
 
 def _name(draw: random.Random) -> str:

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from weft.config import Config
 from weft.core import Attention, Block, Mlp, Pooled, Trunk
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.modalities.text import Text, TextEmbed
 from weft.models import Stream
 from weft.position import Add, Sinusoidal
@@ -42,7 +42,7 @@ class MissingExperiment(Experiment):
         lr: float = 2e-3
         shares: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75)
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Accuracy of both by the share that is missing."""
         lines = {}
         for name, hides in (("trained on complete lines", False), ("trained with hidden tokens", True)):
@@ -69,7 +69,7 @@ class MissingExperiment(Experiment):
             lines[name] = [(share, _accuracy(model, how, share)) for share in how.shares]
         complete, hidden = (dict(points) for points in lines.values())
         half = min(how.shares, key=lambda share: abs(share - 0.5))
-        return Outcome(effect=hidden[half] - complete[half], lines=lines)
+        return SeedOutcome(effect=hidden[half] - complete[half], lines=lines)
 
 
 @torch.inference_mode()

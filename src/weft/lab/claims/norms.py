@@ -12,7 +12,7 @@ import torch
 from sklearn.datasets import load_digits
 
 from weft.config import Config
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.modalities.image import Picture
 from weft.runs import train
 
@@ -40,7 +40,7 @@ class NormsExperiment(Experiment):
         steps: int = 60
         batches: tuple[int, ...] = (2, 8, 64)
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Train both a little on digits; then answer in training mode and in use."""
         pictures = torch.from_numpy(load_digits().images[:64] / 16).float()[:, None]
         lines = {}
@@ -52,7 +52,7 @@ class NormsExperiment(Experiment):
                 )  # fmt: skip
                 lines[name] = [(size, _change(run.model, pictures, size)) for size in how.batches]
         layer, batch = (max(change for _, change in points) for points in lines.values())
-        return Outcome(effect=batch - layer, lines=lines)
+        return SeedOutcome(effect=batch - layer, lines=lines)
 
 
 @torch.no_grad()

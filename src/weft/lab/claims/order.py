@@ -8,7 +8,7 @@ import torch
 from weft.config import Config
 from weft.core import Attention
 from weft.lab.exercise import stream
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.modalities.text import Text
 from weft.position import Sinusoidal
 
@@ -40,7 +40,7 @@ class OrderExperiment(Experiment):
         lines: int = 8
 
     @torch.inference_mode()
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """The largest change for each line."""
         changes = {}
         for name, code in (("without positions", None), ("with positions", Sinusoidal.Config())):
@@ -54,4 +54,4 @@ class OrderExperiment(Experiment):
             changes[name] = change.clamp_min(1e-12).log10()
         lines = {name: [(n + 1, float(value)) for n, value in enumerate(each)] for name, each in changes.items()}
         effect = float(changes["with positions"].max() - changes["without positions"].max())
-        return Outcome(effect=effect, lines=lines)
+        return SeedOutcome(effect=effect, lines=lines)

@@ -10,7 +10,7 @@ from pydoc_data.topics import topics
 from typing import Any
 
 from weft.config import Config
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.runs import train
 
 
@@ -39,7 +39,7 @@ class PretrainingExperiment(Experiment):
         first_steps: int = 400
         steps: int = 100
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Pre-train on the first four fifths; learn a little from the next tenth; measure on the last."""
         text = (
             Path(how.data).read_text(encoding="utf-8")
@@ -70,4 +70,4 @@ class PretrainingExperiment(Experiment):
                     out = Path(folder, f"{name}-{amount}")
                     run = train(little, valid=held, steps=how.steps, out=out, **begin, **quiet)
                     points.append((amount, run.report["metrics"]["loss"]))
-        return Outcome(effect=lines["from scratch"][0][1] - lines["pre-trained"][0][1], lines=lines)
+        return SeedOutcome(effect=lines["from scratch"][0][1] - lines["pre-trained"][0][1], lines=lines)

@@ -9,7 +9,7 @@ import torch
 from weft.config import Config
 from weft.core import Attention, Dot, record
 from weft.lab.exercise import back, stream, taught
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.modalities.text import Text
 
 
@@ -38,7 +38,7 @@ class ScaleExperiment(Experiment):
         steps: int = 300
         lr: float = 1e-3
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Train both on the same lines."""
         lines, peak, last = {}, {}, {}
         for name, scaled in (("scaled", True), ("plain", False)):
@@ -55,7 +55,7 @@ class ScaleExperiment(Experiment):
             tail = [loss for step, loss in line if step > 0.9 * how.steps]
             last[name] = sum(tail) / len(tail)
         facts = {f"largest weight at the start, {name}": value for name, value in peak.items()}
-        return Outcome(effect=last["plain"] - last["scaled"], lines=lines, facts=facts)
+        return SeedOutcome(effect=last["plain"] - last["scaled"], lines=lines, facts=facts)
 
 
 def _line(how: ScaleExperiment.Settings, lines: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,7 +9,7 @@ import torch
 from weft.config import Config
 from weft.core import Attention, Block, Mlp, PerToken, TokenShift, Trunk
 from weft.lab.exercise import NOTHING, taught
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.modalities.text import Text, TextEmbed
 from weft.models import Stream
 from weft.position import Rotary
@@ -42,7 +42,7 @@ class ShotsExperiment(Experiment):
         steps: int = 600
         lr: float = 3e-3
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Train with and without the shift; accuracy by step, and by pairs at the end."""
         lines, ends = {}, {}
         for name, shift in (("with token shift", TokenShift.Config()), ("plain", None)):
@@ -59,7 +59,7 @@ class ShotsExperiment(Experiment):
             lines[name], ends[name] = points, _right(model, how)[0]
         by_pairs = ends["with token shift"]
         facts = {f"accuracy after {n} pairs": by_pairs[n] for n in (0, 1, 2, 4, 8, how.pairs - 1) if n < how.pairs}
-        return Outcome(effect=by_pairs[-1] - by_pairs[0], lines=lines, facts=facts)
+        return SeedOutcome(effect=by_pairs[-1] - by_pairs[0], lines=lines, facts=facts)
 
 
 def _line(how: ShotsExperiment.Settings, lines: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

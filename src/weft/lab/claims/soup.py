@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from weft.config import Config
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.runs import train
 from weft.runs.soup import soup
 
@@ -44,7 +44,7 @@ class SoupExperiment(Experiment):
         chosen_on: int = 300
         steps: int = 60
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Train a base, fine-tune, average, measure."""
         digits = load_digits()
         x, y = (digits.images * (255 / 16)).round().astype("uint8"), digits.target
@@ -85,7 +85,7 @@ class SoupExperiment(Experiment):
             "mean of the single models": sum(single) / len(single),
             "soup": together,
         }
-        return Outcome(
+        return SeedOutcome(
             effect=together - sum(single) / len(single),
             lines={"single models": points, "soup": [(len(points) + 1, together)]},
             facts=facts,

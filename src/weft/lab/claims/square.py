@@ -11,7 +11,7 @@ import torch
 
 from weft.config import Config
 from weft.core import Attention, Block, Mlp, Trunk, Window
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.tokens import Tokens
 
 
@@ -42,7 +42,7 @@ class SquareExperiment(Experiment):
         radius: int = 128
         rounds: int = 2
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """The best of some rounds for each kind and length."""
         torch.manual_seed(seed)
         rules = {"full": (), "window": (Window(radius=how.radius),)}
@@ -64,7 +64,7 @@ class SquareExperiment(Experiment):
         lines = {name: [(n, best[name, n]) for n in how.lengths] for name in rules}
         slopes = {name: _slope(points[-3:]) for name, points in lines.items()}
         facts = {f"exponent, {name}": slope for name, slope in slopes.items()}
-        return Outcome(effect=slopes["full"] - slopes["window"], lines=lines, facts=facts)
+        return SeedOutcome(effect=slopes["full"] - slopes["window"], lines=lines, facts=facts)
 
 
 def _slope(points: list[tuple[int, float]]) -> float:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import torch
 
 from weft.config import Config
-from weft.lab.experiment import Claim, Experiment, Outcome
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
 
 
 class TemperatureExperiment(Experiment):
@@ -37,7 +37,7 @@ class TemperatureExperiment(Experiment):
         queries: int = 256
         temperatures: tuple[float, ...] = (0.1, 0.5, 1.0, 2.0, 10.0)
 
-    def measure(self, how: Settings, seed: int) -> Outcome:
+    def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Entropy and largest weight at each temperature."""
         draw = torch.Generator().manual_seed(seed)
         queries = torch.randn(how.queries, how.dim, generator=draw)
@@ -49,7 +49,7 @@ class TemperatureExperiment(Experiment):
             entropy.append((t, float(torch.special.entr(weights).sum(-1).mean())))
             largest.append((t, float(weights.amax(-1).mean())))
         rises = [after[1] - before[1] for before, after in pairwise(entropy)]
-        return Outcome(
+        return SeedOutcome(
             effect=min(rises),
             lines={"entropy": entropy, "largest weight": largest},
             facts={"entropy of equal weights": math.log(how.keys)},

@@ -30,7 +30,7 @@ ASKED = {
 
 
 def asked_passages(count: int = COUNT) -> PassageQuestions:
-    """Questions about so many passages of our own, always the same ones."""
+    """Questions about `count` passages from weft's own grammar, the same ones each time."""
     chance = random.Random(SEED)
     rows = [row for _ in range(count) for row in _passage(chance)]
     return PassageQuestions(rows, (Path("weft-lives"),), (), (), {})

@@ -54,7 +54,7 @@ def look_at(run: Loaded, text: str, how: LookAtText, answer: Answers | None = No
 
 
 def study_text(run: Loaded, ids: np.ndarray, **more: Any) -> Study:
-    """The study of ids of a text; what else it is told is that of `stream_study`."""
+    """The study of a text given by its ids; further arguments go to `stream_study`."""
     model, tokenizer = run.stream, text_of(run.codecs).tokenizer
     raw = Text(torch.from_numpy(np.asarray(ids, np.int64))[None].to(next(model.parameters()).device))
     return stream_study(model, raw, names=text_labels(tokenizer, ids), **more)
