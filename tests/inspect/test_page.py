@@ -188,6 +188,16 @@ def test_a_click_on_a_token_and_on_a_head_shows_what_is_read(opened: Any) -> Non
     one.until("document.querySelector('.says').textContent.includes('is read most by')")
 
 
+def test_the_frame_of_what_is_picked_covers_no_letter(opened: Any) -> None:
+    one = opened(text_document()).drawn()
+    room = one.page.evaluate(
+        "() => { const one = document.querySelector('.mean.picked'), words = document.createRange();"
+        " words.selectNodeContents(one); const inside = words.getBoundingClientRect();"
+        " return inside.left - one.getBoundingClientRect().left }"
+    )
+    assert room >= 3, "the frame is three pixels wide, and one of them is outside"
+
+
 def test_all_is_reached_by_keys(opened: Any) -> None:
     one = opened(text_document()).drawn()
     keys = one.page.keyboard

@@ -160,7 +160,7 @@ addEventListener("keydown", (event) => {
   if (inside || event.ctrlKey || event.metaKey || event.altKey || !views.length) return;
   if (event.key === "?" || event.key === "Escape") { helping = event.key === "?" && !helping; show(); return; }
   if (event.key === "x" && document.querySelector(".sweep")) return pick({ colour: "effect" });
-  const change = keyed(event.key, documents[0], views[0].picked, views[0].choices);
+  const change = keyed(event.key, documents[0], { view: views[0].picked.view, ...picked }, views[0].choices);
   if (!change) return;
   event.preventDefault();
   const focused = document.activeElement?.classList.contains("token");
