@@ -3,9 +3,11 @@
 import gc
 import random
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -122,6 +124,19 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[fresh.Fresh]:
     made = fresh.Fresh(tmp_path_factory.mktemp("home"))
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, driven by Playwright; tests that need it are skipped where either is missing."""
+    driving = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("there is no Chromium")
+    with driving.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield found
+        found.close()
 
 
 @pytest.fixture(scope="session")

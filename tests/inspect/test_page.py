@@ -5,7 +5,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,10 +33,7 @@ from weft.inspect.figures import png_of
 from weft.inspect.page.joined import framed, page
 from weft.inspect.streams import Read, streams_of
 
-playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 AXE = os.environ.get("AXE_CORE", "")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 
 def weights(layers: int, heads: int, queries: int, keys: int) -> np.ndarray:
@@ -103,14 +99,6 @@ DOCUMENTS = {
     "graph": graph_document,
     "globe": globe_document,
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 class Opened:

@@ -1,25 +1,11 @@
 """The page for people, in a browser: its form follows the run, answers stream in, nothing else is asked."""
 
-import shutil
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from helpers.serving import Running
 
 from weft.web.table import RunTable
-
-playwright = pytest.importorskip("playwright.sync_api")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 class Visit:
