@@ -2,6 +2,7 @@
 # make test   the tests, about twelve minutes on two cores
 # make check  formatter, linter, types
 # make campaign  faults tried thousands of times; writes the tables in docs/reliability.md and docs/interop.md
+# make docs   these pages and the reference as a site with search, in build/site; opens from disk
 # make wheel  the package that pip installs, in dist/
 
 VENV := .venv
@@ -18,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder -o tmp_path_retention_policy=failed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-all campaign check format wheel bench clean
+.PHONY: demo test test-all campaign check format docs wheel bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +29,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.installed
 	$(PIP) install --constraint constraints.txt --editable '.[all,dev]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(PIP) install --constraint constraints.txt --editable '.[docs]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
@@ -54,6 +59,11 @@ check: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Strict: a link that leads nowhere, or a page that no other names, fails.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -d build/doctrees -c docs/site docs build/site
+	@echo "build/site/index.html"
 
 # What an earlier build left in build/ would be packed too.
 wheel: $(VENV)/.dev

@@ -1,4 +1,4 @@
-"""Writes requirements.lock: every package of `weft[all,dev]` as constraints.txt pins it, with the SHA-256 of its files.
+"""Writes requirements.lock: every package of `weft[all,dev,docs]`, pinned by constraints.txt, with SHA-256 of files.
 
     .venv/bin/python lock.py
 
@@ -60,7 +60,7 @@ def digests(name: str, version: str) -> list[str]:
 
 def main() -> None:
     """Write the file."""
-    root, wanted = Path(__file__).parent, needed("weft[all,dev]") | set(ELSEWHERE)
+    root, wanted = Path(__file__).parent, needed("weft[all,dev,docs]") | set(ELSEWHERE)
     pins = dict(line.split("==") for line in (root / "constraints.txt").read_text().split("\n") if "==" in line)
     lines = []
     for name, version in sorted((canonicalize_name(name), version) for name, version in pins.items()):

@@ -7,10 +7,13 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from helpers import processes
 from helpers.plugins import SERIES, installed
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+SITE = DOCS / "index.md"  # shows docs/README.md, and lists the pages for Sphinx
+PAGES = [ROOT / "README.md", *sorted(set(DOCS.glob("*.md")) - {SITE})]
 
 
 def blocks(page: Path, language: str = "python") -> list[str]:
@@ -60,9 +63,30 @@ def links(page: Path) -> set[str]:
 
 
 def test_the_index_leads_to_every_page():
-    index = ROOT / "docs" / "README.md"
-    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {index.name}
+    index = DOCS / "README.md"
+    pages = {page.name for page in PAGES[1:]} - {index.name}
     assert pages <= links(index), f"docs/README.md does not name {sorted(pages - links(index))}"
+
+
+def test_the_site_lists_every_page_and_notebook():
+    listed = re.findall(r"^(?:.* <)?([\w/-]+)>?$", SITE.read_text(encoding="utf-8").split("```", 2)[2], re.M)
+    pages = {p.relative_to(DOCS).with_suffix("").as_posix() for e in ("md", "ipynb") for p in DOCS.rglob(f"*.{e}")}
+    wanted = pages - {"README", "index"}
+    assert sorted(listed) == sorted(wanted), f"docs/index.md lacks or repeats {sorted(set(listed) ^ wanted)}"
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning_and_asks_for_nothing_on_the_network(tmp_path):
+    pytest.importorskip("sphinx")
+    words = ["-q", "-W", "-d", tmp_path / "trees", "-c", DOCS / "site", DOCS, tmp_path / "site"]
+    processes.run([sys.executable, "-m", "sphinx", *map(str, words)], check=True)
+    pages = list((tmp_path / "site").rglob("*.html"))
+    assert len(pages) > 40
+    for page in pages:
+        loaded = r"<(?:script|img|iframe|link(?![^>]*canonical))[^>]*(?:src|href)=.https?:[^>]*>"
+        assert not re.findall(loaded, page.read_text(encoding="utf-8")), page
+    index = (tmp_path / "site" / "searchindex.js").read_text(encoding="utf-8")
+    assert index.startswith("Search.setIndex(") and "rotari" in index  # a script, which opens from disk; stems of words
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.stem)
