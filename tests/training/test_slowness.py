@@ -56,9 +56,9 @@ def test_time_in_meetings_counts_as_waiting_even_where_they_fail(monkeypatch: py
     now = [5.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     world = World(0, 2)
-    with world._together():
+    with world.together():
         now[0] += 2.0
-    with pytest.raises(Interrupted), world._together():
+    with pytest.raises(Interrupted), world.together():
         now[0] += 0.5
         raise RuntimeError("gone")
     assert world.waited == 2.5

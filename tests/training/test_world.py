@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,13 @@ import torch
 from helpers import processes
 from helpers.commands import TINY, Done, Job, Weft, lines
 from safetensors.torch import load_file
+from torch.distributed import HashStore
 
 from weft.errors import ConfigError, Interrupted, WeftError
+from weft.tasks import sizing
 from weft.training import world
+from weft.training.launched import launched
+from weft.training.schedule import Budget
 from weft.training.world import World
 
 TRAIN = ("train", "book.txt", *TINY, "--model", "llama", "--set", "lr=3e-3", "--set", "dropout=0", "--set",
@@ -175,9 +180,76 @@ def test_a_process_that_dies_takes_the_others_with_it_and_what_was_saved_is_kept
     jobs[1].signal(signal.SIGKILL)
     done = jobs[0].wait()
     assert done.code == 75 and "another process of this run has ended" in done.err
+    assert f"process 1 of 2 (pid {jobs[1].pid} on " in done.err and "saved at step " in done.err
     assert "weft train --resume --out run" in done.err and "Traceback" not in done.err
     jobs[1].wait()
     assert weft("predict", "run", "The", "--json").json["predictions"]
+
+
+HANGS = """
+import time
+from weft.training import loop
+accumulate = loop.accumulate
+def hanging(job, indices, step):
+    if step == 2: time.sleep(1000)
+    return accumulate(job, indices, step)
+loop.accumulate = hanging
+"""
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_process_that_waits_for_one_that_hangs_hears_a_signal_and_saves(weft: Weft, times: int) -> None:
+    jobs = start(weft, *TRAIN, "--steps", "8", "--out", "run", before={1: HANGS})
+    jobs[0].until(lambda: len(lines(weft.folder / "run")) == 2)
+    time.sleep(0.5)
+    began = time.monotonic()
+    for _ in range(times):
+        jobs[0].signal(signal.SIGTERM)
+        time.sleep(0.1)
+    done = jobs[0].wait()
+    jobs[1].signal(signal.SIGKILL)
+    assert time.monotonic() - began < 8.0
+    if times == 2:
+        assert done.code in (75, 128 + signal.SIGTERM), done
+        return
+    assert done.code == 75, done
+    hangs = f"process 1 of 2 (pid {jobs[1].pid} on {socket.gethostname()}), in step 3"
+    assert f"stopped by SIGTERM while it waited for {hangs}; saved at step 2" in done.err, done.err
+    assert [path.name for path in (weft.folder / "run" / "checkpoints").iterdir()] == ["00000002"]
+
+
+def test_one_command_begins_a_run_and_goes_on_with_it(weft: Weft, alone: Path) -> None:
+    stopper = "from weft.training import loop\nstep = loop.Fit.step\n" \
+        "def stopping(fit):\n    if fit.state.step == 2: fit.job.stop.asked = 'SIGTERM'\n    return step(fit)\n" \
+        "loop.Fit.step = stopping\n"  # fmt: skip
+    command = (*TRAIN, "--steps", "8", "--resume", "--out", "run")
+    first = together(weft, *command, before={0: stopper})
+    assert [one.code for one in first] == [75, 75], first[0].err + first[1].err
+    assert "no run in run yet: beginning one" in first[0].err
+    again = together(weft, *command)
+    assert [one.code for one in again] == [0, 0], again[0].err + again[1].err
+    assert close(weft.folder / "run", alone)
+    assert together(weft, *command)[0].code == 0
+    assert "name data or a --task too" in weft("train", "--resume", "--out", "nowhere").err
+
+
+def test_processes_that_cannot_train_together_are_refused_in_one_line(weft: Weft) -> None:
+    sweep = together(weft, *TRAIN, "--minutes", "1", "--set", "weight_decay=0.1,0.2")
+    assert [one.code for one in sweep] == [2, 2] and "a sweep trains in one process" in sweep[1].err
+    slurm = weft.start(*TRAIN, "--steps", "2", env={"SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4"}).wait()
+    assert slurm.code == 2 and "srun has started 4 processes that do not know of each other" in slurm.err
+    assert not (weft.folder / "runs").exists()
+
+
+def test_a_batch_script_is_one_process_whatever_it_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    monkeypatch.setenv("SLURM_NTASKS", "4")
+    assert launched() == 1
+    monkeypatch.setenv("SLURM_STEP_ID", "0")
+    with pytest.raises(WeftError, match="srun has started 4"):
+        launched()
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    assert launched() == 8
 
 
 def elsewhere(weft: Weft, *files: tuple[str, str]) -> str:
@@ -245,6 +317,24 @@ def test_shares_that_do_not_divide_name_the_nearest_that_do() -> None:
     assert error.value.fix == "--set batch=4"
 
 
+def test_several_processes_have_a_larger_model_in_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizing, "product_rate", lambda device, dtype: 1e10)
+    by_time, by_steps = ([sizing.Sizing.guessed(budget, 0.5, torch.device("cpu"), "fp32", n) for n in (1.0, 4.0)]
+                         for budget in (Budget(minutes=1), Budget(steps=5)))  # fmt: skip
+    assert by_time[1].operations == 4 * by_time[0].operations and by_steps[1].operations == by_steps[0].operations
+
+
+@pytest.mark.parametrize(("cores", "expected"), [(8, 4.0), (2, 2.0), (1, 1.0)])
+def test_more_processes_than_processors_compute_no_more(
+    monkeypatch: pytest.MonkeyPatch, cores: int, expected: float
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert World(0, 4).computing_at_once == expected
+    assert World(0, 4, torch.device("cuda")).computing_at_once == 4.0
+
+
 @pytest.mark.parametrize("environment", [{}, {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1", "RANK": "x"}])
 def test_processes_that_cannot_meet_are_told_why(monkeypatch: pytest.MonkeyPatch, environment: Any) -> None:
     for name in ("MASTER_ADDR", "MASTER_PORT", "RANK"):
@@ -260,20 +350,21 @@ def test_processes_that_cannot_meet_are_told_why(monkeypatch: pytest.MonkeyPatch
 def test_an_error_without_words_is_told_by_its_kind(error: Exception) -> None:
     expected = "what" if str(error).strip() else type(error).__name__
     assert world._refusal(error) == {"refusal": expected, "code": 70}
-    assert str(world._cannot_meet("2", error)).startswith(f"WORLD_SIZE: the 2 processes cannot meet: {expected}\n")
-    with pytest.raises(Interrupted, match="another process of this run has ended: RuntimeError"), World()._together():
+    assert str(world._cannot_meet(2, error)).startswith(f"WORLD_SIZE: the 2 processes cannot meet: {expected}\n")
+    with pytest.raises(Interrupted, match="another process of this run has ended: RuntimeError"), World().together():
         raise RuntimeError
 
 
 def test_every_process_of_a_machine_takes_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[Any] = []
 
-    def meet(backend: str) -> None:
+    def meet(backend: str, **places: Any) -> None:
         taken.append(backend)
         raise RuntimeError("no more is tried here")
 
     monkeypatch.setattr(torch.cuda, "set_device", taken.append)
     monkeypatch.setattr(world.dist, "init_process_group", meet)
+    monkeypatch.setattr(world, "shared_store", lambda: (HashStore(), 0, 4))
     monkeypatch.setenv("WORLD_SIZE", "4")
     for gpus, local, device, expected in ((4, "3", "cuda", [3, "nccl"]), (1, "3", "cuda", ["nccl"]),
                                           (2, "3", "cuda", []), (4, "3", "cpu", ["gloo"])):  # fmt: skip

@@ -62,6 +62,7 @@ def check(
         "weft train book.txt --set lr=1e-3,3e-3     a sweep: trains both, tells which is better",
         "weft train --config run.toml               options and settings from a file",
         "weft train --resume --out runs/book-1      continue a run that was stopped",
+        "weft train book.txt --resume --out runs/b  begin it, or continue it: one command for a scheduler",
     )
 )
 def train(
@@ -107,7 +108,10 @@ def train(
         Path | None,
         typer.Option(metavar="FILE.toml", help="A file with options and settings; those typed here come first."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the stopped run in --out.")] = False,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Continue the stopped run in --out; with DATA, begin it if it is not there."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Train a model on your files and write a run folder."""
@@ -129,12 +133,14 @@ def train(
 def _swept(words: dict[str, Any], settings: dict[str, Any], resume: bool, json: bool) -> bool:
     """Train a grid where a word has several values; whether that was asked for."""
     from weft.runs.sweep import is_sweep, resume_sweep, several, sweep
+    from weft.training.folder import RunFolder
 
     out = words.get("out")
     if resume and is_sweep(out):
         done = resume_sweep(str(out), output.say)
     else:
-        grid = {} if resume else several(words, settings)
+        begun = resume and (out is None or RunFolder(out).exists or not (words.get("data") or words.get("task")))
+        grid = {} if begun else several(words, settings)
         if not grid:
             return False
         rest = {name: value for name, value in words.items() if name != "out"}

@@ -24,6 +24,7 @@ from weft.tasks.card import Card
 from weft.tasks.settings.limits import as_options, take_baselines, with_settings
 from weft.tasks.settings.sized import SizedTraining
 from weft.training.folder import RunFolder, check_place
+from weft.training.launched import launched
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Budget
 from weft.training.signals import StopRequest
@@ -82,7 +83,8 @@ def train(
 ) -> "Run":
     """Train on files and return the run. The names are those of the command line; `settings` are what `--set` takes.
 
-    With no data, the sample that ships for the task is used. `resume` goes on with the run in `out`.
+    With no data, the sample that ships for the task is used. `resume` goes on with the run in `out`, or begins it where
+    none is there yet and data or a task is named: one command for a scheduler that starts it again and again.
     """
     sources = tuple(str(s) for s in ([data] if isinstance(data, str | Path) else data))
     budget = Budget(steps=steps, minutes=minutes, epochs=epochs)
@@ -91,15 +93,18 @@ def train(
     asked = Asked(sources, task, model, preset, budget, _text(from_), _text(valid), plain, baselines)
     place = None if out is None else RunFolder(out)
     with StopRequest() as stop, _processes():
-        if int(os.environ.get("RANK", "0")) > 0:
+        if launched() > 1 and int(os.environ.get("RANK", "0")) > 0:
             return _training().train_beside(sources, place, stop)
         progress = Progress(quiet=quiet)
+        if resume and place is not None and not place.exists and (sources or task):
+            progress.say(f"no run in {shown(place.path)} yet: beginning one")
+            resume = False
         return (_resume if resume else _begin)(asked, place, progress, stop)
 
 
 def _processes() -> AbstractContextManager[object]:
     """The processes that train together, if torchrun started several: they meet first, so a refusal reaches all."""
-    return nullcontext() if os.environ.get("WORLD_SIZE", "1") == "1" else _training().together()
+    return nullcontext() if launched() == 1 else _training().together()
 
 
 def _training() -> ModuleType:

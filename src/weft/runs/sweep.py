@@ -25,6 +25,7 @@ from weft.runs.ranking import deciding, score
 from weft.runs.start import Asked, choose, train
 from weft.storage import store
 from weft.training.folder import RunFolder, check_place
+from weft.training.launched import launched
 from weft.training.naming import fresh_folder
 from weft.training.schedule import Budget
 
@@ -99,6 +100,7 @@ def sweep(
     say: Callable[[str], None],
 ) -> Sweep:
     """Train the grid. `words` and `settings` are those of `train`; a word of the grid takes their place."""
+    _refuse_several_processes()
     if not words.get("minutes"):
         raise WeftError("a sweep needs a time", where="weft train", fix="add --minutes, the time for all runs together")
     trials = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
@@ -113,6 +115,16 @@ def sweep(
     return _train(folder, words, settings, trials, say)
 
 
+def _refuse_several_processes() -> None:
+    """The runs of a sweep are trained one after another, each in one process."""
+    if launched() > 1:
+        raise WeftError(
+            f"a sweep trains in one process, and torchrun has started {launched()}",
+            where="weft train",
+            fix="start the sweep without torchrun, or each of its runs with it",
+        )
+
+
 def is_sweep(folder: str | Path | None) -> bool:
     """Whether a folder holds a sweep."""
     return folder is not None and (Path(folder) / REQUEST).exists()
@@ -120,6 +132,7 @@ def is_sweep(folder: str | Path | None) -> bool:
 
 def resume_sweep(folder: str | Path, say: Callable[[str], None]) -> Sweep:
     """Go on with a sweep that was stopped: finished runs are not trained again."""
+    _refuse_several_processes()
     where = store.shown(Path(folder) / REQUEST)
     request = read_json(store.read_file(Path(folder) / REQUEST), where=where)
     try:

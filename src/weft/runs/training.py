@@ -64,7 +64,7 @@ def train_new(
     """A new run on data that was read; `why` says why the task was taken."""
     device = pick_device()
     with torch.random.fork_rng(devices=[]), World.join(device) as world:
-        request = _request(asked, card, device, origin, progress)
+        request = replace(_request(asked, card, device, origin, progress), world=world)
         made = plan(card.task, request, data)
         taken = {"because": f"weft found {why} (for another task: --task NAME)"} if why else {}
         lines = {"task": f"{card.name}: {card.summary}", **taken, **made.lines}

@@ -95,7 +95,8 @@ def _draft(task: AnyTask, request: Request, data: AnyData) -> AnyDraft:
     encoded = task.encode(data, codecs, training, known, request.progress)
     request.progress.stop()
     budget = choose_budget(request, encoded.minutes)
-    sizing = Sizing.guessed(budget, task.recipe.efficiency, request.device, training.precision)
+    at_once = request.world.computing_at_once
+    sizing = Sizing.guessed(budget, task.recipe.efficiency, request.device, training.precision, at_once)
     return Draft(request, data, codecs, encoded, training, budget, sizing)
 
 
@@ -127,7 +128,7 @@ def _timed(sizing: Sizing, work: Work, request: Request) -> Sizing:
     """The choice of a size anew, by the speed of a few training steps with the size that was guessed."""
     size_of(work.model, training=True)  # refuses what does not fit into memory
     request.progress.say("timing a few steps, to choose the size")
-    seconds = undisturbed_step_seconds(work, request.device)
+    seconds = undisturbed_step_seconds(work, request.device, share=request.world.computing_at_once)
     return sizing.timed(work.training.batch / work.source.per_epoch / seconds)
 
 

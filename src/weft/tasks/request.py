@@ -22,6 +22,7 @@ from weft.tasks.sizing import Sizing
 from weft.training.folder import RunFolder
 from weft.training.progress import Progress
 from weft.training.schedule import Budget
+from weft.training.world import World
 
 P = TypeVar("P", bound=Config)
 D = TypeVar("D", bound=Dataset[Any, Any])
@@ -104,6 +105,7 @@ class Request:
     origin: Loaded | None = None  # the run that this one starts from
     decoder: Loaded | None = None  # the run of a language model that the decoder begins with
     progress: Progress = field(default_factory=lambda: Progress(quiet=True))
+    world: World = field(default_factory=World)  # the processes that train together
 
     @property
     def runs(self) -> dict[str, Loaded]:

@@ -43,12 +43,17 @@ class Sizing:
         self.rung: Rung | None = None  # None: nothing was chosen, as a preset or another run says the size
 
     @staticmethod
-    def guessed(budget: Budget, efficiency: float, device: torch.device, precision: str) -> "Sizing":
-        """By the rate of matrix products, a share of which (`efficiency`) training reaches."""
+    def guessed(
+        budget: Budget, efficiency: float, device: torch.device, precision: str, processes: float = 1.0
+    ) -> "Sizing":
+        """By the rate of matrix products, a share of which (`efficiency`) training reaches.
+
+        `processes` compute at once: those that train together, as far as the machine has processors for them.
+        """
         if budget.seconds is None:
             return Sizing(None, efficiency * USUAL_RATE)
         products = product_rate(device, pick_precision(precision, device))
-        return Sizing(budget.seconds, efficiency * products, products)
+        return Sizing(budget.seconds, efficiency * products * processes, products)
 
     def timed(self, rounds_a_second: float) -> "Sizing":
         """By the measured speed of training with the chosen rung, in epochs a second."""

@@ -8,7 +8,8 @@
     precision, compiling, trial       devices and bf16; compiled blocks; how long a step takes
     features                          what a frozen encoder gives, computed once and kept in the run folder
     short_run                         a run of which only the score is kept
-    world, slowness, signals          several processes; one that is slow; being asked to stop
+    world, attendance, launched       several processes; who is there, and being asked to stop in a wait; who began them
+    slowness, signals                 a process that is slow; being asked to stop
     watching                          a jump of the loss, a run that diverges or does well
     folder, naming, claim, leftovers  the run folder; its name; taken for a training; what a killed process left
     run_config, earlier               config.json by its types; config files of earlier versions
@@ -40,7 +41,8 @@ What makes runs trustworthy:
     NaN, infinity     stop the run before they reach the weights. The last checkpoint of a run that does well
                       (`State.good_step`) is never pruned; after a divergence later ones are set aside.
     processes         meet twice before the first step (`World.announce`, `World.compare`): the same model, data and
-                      settings, or all end with the words and exit code of the one that refuses.
+                      settings, or all end with the words and exit code of the one that refuses. Each beats in a store
+                      (`Attendance`): where one is lost or hangs, the others name it, save the last step and leave.
     which weights     those of the end, or of an earlier evaluation that was clearly better (`HeldOutScore`): by loss,
                       or by wrong answers, since a small classifier's loss rises while it still gets better. Where
                       patience ends, the horizon is refitted to a near end, so that the rate falls to zero. Then

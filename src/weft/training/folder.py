@@ -334,7 +334,7 @@ def _check_place(folder: RunFolder, resume: bool) -> None:
     if path.exists() and not path.is_dir():
         raise WeftError("a file stands where the run's folder should be", where=where, fix="choose another --out")
     if resume and not folder.exists:
-        raise WeftError("there is no run to resume", where=where, fix="leave out --resume to begin one")
+        raise WeftError("there is no run to resume", where=where, fix="name data or a --task too, to begin one")
     if folder.exists and not resume:
         raise WeftError("a run is already here", where=where, fix="go on with it by --resume, or choose another --out")
     if not resume and path.is_dir() and any(not entry.name.startswith(".") for entry in path.iterdir()):

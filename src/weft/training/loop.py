@@ -4,7 +4,8 @@ import hashlib
 import math
 import statistics
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -58,6 +59,8 @@ class Fit:
         self.at = state.step  # the step that is, or was last, computed
         self.times: deque[float] = deque(maxlen=50)
         self.slowness = Slowness(job.world)
+        self.whole = True  # whether all of the last step is done, and nothing of the next one but its gradients
+        self.buffers: dict[str, Tensor] = {}  # what a forward pass may change, as it was before the present step
         if not state.evaluate_every:
             state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
         self.pace = Pace(job.seconds, state)
@@ -72,16 +75,8 @@ class Fit:
         job.progress.start(state.horizon.progress(state.step))
         self.pace.fit_end()
         try:
-            while not self.ended() and not self.asked():
-                line = self.step()
-                self.pace.fit_end()
-                self.blend()
-                if self.pace.look_is_due() and self.affords_look():
-                    line["held_out"] = self.look()
-                job.note(line)
-                self.show(line)
-                if self.due():
-                    self.save()
+            with self.rescued():
+                self.train()
             self.save(last=True)
         finally:
             job.progress.stop()
@@ -89,6 +84,47 @@ class Fit:
             raise Interrupted(f"stopped by {job.stop.asked or 'another process'} at step {state.step}, and saved")
         job.stop.release()
         return self.choose()
+
+    def train(self) -> None:
+        """Step after step, until the end or until a process is asked to stop."""
+        job = self.job
+        while not self.ended() and not self.asked():
+            self.keep_buffers()
+            line = self.step()
+            self.pace.fit_end()
+            self.blend()
+            if self.pace.look_is_due() and self.affords_look():
+                line["held_out"] = self.look()
+            job.note(line)
+            self.show(line)
+            if self.due():
+                self.save()
+            self.whole, self.buffers = True, {}
+
+    @contextmanager
+    def rescued(self) -> Iterator[None]:
+        """Work in which another process may be lost: what this one has learned is saved before it leaves."""
+        attendance = self.job.world.attendance
+        if attendance is None:
+            yield
+            return
+        attendance.rescue, attendance.say = self.rescue, self.job.progress.say if self.job.world.first else None
+        try:
+            yield
+        except Interrupted as error:
+            raise Interrupted(error.problem + self.rescue()) from None
+        finally:
+            attendance.rescue = attendance.say = None
+
+    def rescue(self) -> str:
+        """Save the last whole step, where this process can do so alone; what to say of it.
+
+        It may be called beside a step that waits for ever: until all have met, the weights are those of the last step.
+        """
+        if not self.job.world.first or not self.whole or self.state.step == 0:
+            return ""
+        self.save(last=True)
+        return f"; saved at step {self.saved_step}"
 
     def ended(self) -> bool:
         """Whether all steps are made."""
@@ -103,6 +139,7 @@ class Fit:
         job, state, training = self.job, self.state, self.job.training
         began = self.clock.now()
         self.at = state.step
+        job.world.note(state.step)
         indices = np.arange(training.batch, dtype=np.int64) + state.step * training.batch
         waited = job.world.waited
         own = accumulate(job, indices[self.mine], state.step)
@@ -110,12 +147,8 @@ class Fit:
             job.progress.say(slow)
         sums = own.over(job.world)
         job.world.add_gradients(p for p in self.weights.work.values() if p.requires_grad)
-        self.weights.collect()
-        factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule, state.left)
-        norm = self.optimizer.step(sums.count, factor) if math.isfinite(sums.loss) else math.nan
-        if math.isfinite(norm) and job.model.follow(self.weights.master, state.horizon.progress(state.step)):
-            self.weights.spread()
-        self.weights.clear()
+        with job.world.turn:
+            norm, factor = self.update(sums)
         if not math.isfinite(norm):
             if self.sound() and self.does_well():
                 self.save()
@@ -133,6 +166,27 @@ class Fit:
                 "count": sums.count, "seconds": round(state.seconds, 3)}  # fmt: skip
         self.terms = tuple(sums.terms)
         return {**line, "samples": indices.tolist()} if training.record_samples or jumped else line
+
+    def update(self, sums: Sums) -> tuple[float, float]:
+        """Change the weights by the gradients; the norm of these, and the factor on the learning rates.
+
+        Where the norm is not a finite number, nothing is changed.
+        """
+        self.whole = False
+        state, training, model = self.state, self.job.training, self.job.model
+        self.weights.collect()
+        factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule, state.left)
+        norm = self.optimizer.step(sums.count, factor) if math.isfinite(sums.loss) else math.nan
+        if math.isfinite(norm) and model.follow(self.weights.master, state.horizon.progress(state.step)):
+            self.weights.spread()
+        self.weights.clear()
+        return norm, factor
+
+    def keep_buffers(self) -> None:
+        """Keep what a forward pass may change, for a rescue in the middle of the step."""
+        if self.job.world.size > 1:
+            learned = self.weights.master
+            self.buffers = {n: t.clone() for n, t in self.weights.tensors().items() if n not in learned}
 
     def blend(self) -> None:
         """Take the weights into the average, at even distances through the last stretch of the run."""
@@ -250,7 +304,7 @@ class Fit:
         """Write a checkpoint, unless this step has one. Weights that are not finite never replace good ones."""
         if not self.sound():
             raise self.diverged("the weights are not finite numbers")
-        tensors = {"model": self.weights.tensors(), "optimizer": self.optimizer.tensors()}
+        tensors = {"model": {**self.weights.tensors(), **self.buffers}, "optimizer": self.optimizer.tensors()}
         if self.best is not None:
             tensors["best"] = self.best
         if self.average is not None:

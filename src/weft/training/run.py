@@ -76,7 +76,9 @@ def perform(
         )
         if saved is None:
             spent = world.agree(time.monotonic() - began) if work.versions else 0.0  # counts as time of the run
-            horizon = work.budget.horizon(work.source, work.training.batch, lambda: step_seconds(work, device))
+            share = world.computing_at_once
+            timed = partial(step_seconds, work, device, share=share)
+            horizon = work.budget.horizon(work.source, work.training.batch, timed)
             state = loop.State(horizon=Horizon(end=int(world.agree(horizon.end))), seconds=spent)
         else:
             state = saved[0]
@@ -112,14 +114,14 @@ def _with_features(
     model.load_state_dict(dict(weights), strict=False)
     stop.stage = "while features were computed: those that are done are kept"
     if not world.first:
-        world.add(0)  # the first process computes them
+        world.tell()  # the first process computes them
     device = pick_device()
     dtype = pick_precision(work.training.precision, device)
     store = FeatureStore(reader, folder.path, device, dtype, writes=world.first)
     kept = kept_inputs(source, work.versions, store, read_counter(progress, "encoded"))
     progress.stop()
     if world.first:
-        world.add(0)
+        world.tell()
     return replace(work, source=source.with_inputs(kept))
 
 

@@ -33,9 +33,10 @@ def trial_job(work: Work, model: Model, device: torch.device) -> loop.Job:
                     lambda *a, **b: True, lambda model: None, Progress(quiet=True), StopRequest(), World())  # fmt: skip
 
 
-def trial_steps(work: Work, device: torch.device) -> Iterator[float]:
+def trial_steps(work: Work, device: torch.device, share: float = 1.0) -> Iterator[float]:
     """The seconds of one training step after another, on a model that is thrown away.
 
+    Where `share` processes compute at once, the steps are of the samples that one of them takes.
     It learns as in the run: with a rate near zero, matrices would stay denormal, and Muon took five times as long.
     """
     model = build(work.model, work.training.seed, frozen=work.frozen).to(device)
@@ -43,33 +44,36 @@ def trial_steps(work: Work, device: torch.device) -> Iterator[float]:
     dtype = pick_precision(work.training.precision, device)
     weights = Weights(model, dtype)
     optimizer = Optimizer(weights, work.training, fast=dtype)
+    samples = max(1, round(work.training.batch / share))
     for step in itertools.count():
         start = time.perf_counter()
-        sums = loop.accumulate(job, np.arange(work.training.batch) + step * work.training.batch, step)
+        sums = loop.accumulate(job, np.arange(samples) + step * work.training.batch, step)
         weights.collect()
         optimizer.step(sums.count, rate(step, 0.0, work.training.warmup, work.training.schedule))
         weights.clear()
         yield time.perf_counter() - start
 
 
-def step_seconds(work: Work, device: torch.device, steps: int = 5) -> float:
+def step_seconds(work: Work, device: torch.device, steps: int = 5, share: float = 1.0) -> float:
     """Measured seconds of a training step; fewer steps are tried where they are slow."""
     times: list[float] = []
-    for seconds in itertools.islice(trial_steps(work, device), steps + WARM_UP):
+    for seconds in itertools.islice(trial_steps(work, device, share), steps + WARM_UP):
         times.append(seconds)
         if sum(times) > MEASURING_SHARE * (work.budget.seconds or math.inf):
             break
     return statistics.median(times[WARM_UP:] or times[-1:])
 
 
-def undisturbed_step_seconds(work: Work, device: torch.device, seconds: float = TRIAL_SECONDS) -> float:
+def undisturbed_step_seconds(
+    work: Work, device: torch.device, seconds: float = TRIAL_SECONDS, share: float = 1.0
+) -> float:
     """Seconds of a training step while no other program is in the way: those that the fastest quarter of steps takes.
 
     No random state is changed, and the model is gone afterwards.
     """
     times: list[float] = []
     with torch.random.fork_rng(devices=[]), suited_threads(outline(work.model), small=SINGLE_THREAD_WEIGHTS):
-        for one in trial_steps(work, device):
+        for one in trial_steps(work, device, share):
             times.append(one)
             enough = sum(times[WARM_UP:]) > seconds and len(times) >= WARM_UP + FEWEST_STEPS
             if enough or sum(times) > MEASURING_SHARE * (work.budget.seconds or math.inf):

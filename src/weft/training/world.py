@@ -6,14 +6,15 @@ measurement) is decided by one number or text that all of them agree on. Before 
     announce    the first tells the others where the run is, or why there is none
     compare     all tell each other what they are about to train, on which data, or why they cannot
 
-so that a process that refuses takes the others with it, in words and with its exit code.
+so that a process that refuses takes the others with it, in words and with its exit code. Texts go through a store,
+where a wait may take as long as reading and encoding the data takes; numbers of a step by torch's collectives.
 """
 
 import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,6 +23,10 @@ import torch.distributed as dist
 from torch import Tensor
 
 from weft.errors import ConfigError, Interrupted, WeftError
+from weft.training.attendance import PATIENCE, Attendance, shared_store
+from weft.training.launched import launched
+
+LOOK = 0.2  # seconds, at most, between two looks at a text that another process is to write
 
 
 class World:
@@ -35,24 +40,39 @@ class World:
         self._owned = False  # whether weft made the connections, and ends them
         self._depth = 0  # of the `with` statements that this world is in
         self._announced = False
+        self._texts = 0  # exchanged so far, in all processes
+        self._store: Any = None
+        self.attendance: Attendance | None = None
         self.waited = 0.0  # seconds in which this process waited for others or exchanged numbers with them
 
     @staticmethod
     def join(device: torch.device) -> "World":
         """The world that torchrun started, if it did; the same one for all who join it."""
-        found = os.environ.get("WORLD_SIZE", "1")
-        if found == "1":
+        found = launched()
+        if found == 1:
             return World()
         if World.current is None:
-            owned = not dist.is_initialized()
+            owned, attendance = not dist.is_initialized(), None
             try:
                 if owned:
                     _take_own_gpu(device)
-                    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+                    attendance = Attendance(*(int(os.environ.get(name, "0")) for name in ("RANK", "WORLD_SIZE")))
+                    with attendance.waiting():
+                        store, rank, size = shared_store()
+                        backend, place = "nccl" if device.type == "cuda" else "gloo", dist.PrefixStore("torch", store)
+                        dist.init_process_group(backend, store=place, rank=rank, world_size=size)
+                else:
+                    store = dist.distributed_c10d._get_default_store()
+                    attendance = Attendance(dist.get_rank(), dist.get_world_size())
             except (ValueError, RuntimeError) as error:
+                if attendance is not None:
+                    attendance.end("")
                 raise _cannot_meet(found, error) from None
             World.current = World(dist.get_rank(), dist.get_world_size(), device)
             World.current._owned = owned
+            World.current._store = dist.PrefixStore("weft", store)
+            World.current.attendance = attendance
+            attendance.meet(World.current._store)
         return World.current
 
     def __enter__(self) -> Self:
@@ -65,8 +85,9 @@ class World:
             return
         World.current = None
         if self.first and not self._announced and isinstance(error, Exception):
-            with suppress(Interrupted):
-                self.tell(json.dumps(_refusal(error)))
+            self.tell(json.dumps(_refusal(error)))
+        if self.attendance is not None:
+            self.attendance.end(_first_line(error) if isinstance(error, Exception) else "")
         if self._owned and (kind is None or dist.get_backend() == "gloo"):  # NCCL would wait for the others here
             dist.destroy_process_group()  # after an error in a step the others notice the lost connection
 
@@ -74,6 +95,24 @@ class World:
     def first(self) -> bool:
         """Whether this process writes the run folder and speaks."""
         return self.rank == 0
+
+    @property
+    def computing_at_once(self) -> float:
+        """How many processes compute at once: on a CPU, as many as its processors have room for."""
+        if self.device.type != "cpu":
+            return float(self.size)
+        here = int(os.environ.get("LOCAL_WORLD_SIZE", self.size))
+        return max(1.0, self.size * min(1.0, (os.cpu_count() or 1) / (here * torch.get_num_threads())))
+
+    @property
+    def turn(self) -> AbstractContextManager[Any]:
+        """Held while weights change: a process that leaves in the middle of a step saves none that are half changed."""
+        return nullcontext() if self.attendance is None else self.attendance.turn
+
+    def note(self, step: int) -> None:
+        """Have the others know the step that this process computes."""
+        if self.attendance is not None:
+            self.attendance.at = step
 
     def share(self, count: int) -> slice:
         """The part of this process of a batch of `count` samples."""
@@ -92,14 +131,14 @@ class World:
         if self.size == 1:
             return list(numbers)
         total = torch.tensor(numbers, dtype=torch.float64, device=self.device)
-        with self._together():
+        with self.together():
             dist.all_reduce(total)
             return total.tolist()
 
     def add_gradients(self, params: Iterable[Tensor]) -> None:
         """Gradients summed over the processes, in place."""
         if self.size > 1:
-            with self._together():
+            with self.together():
                 for p in params:
                     if p.grad is None:
                         p.grad = torch.zeros_like(p)
@@ -110,7 +149,7 @@ class World:
     def copy(self, tensors: Iterable[Tensor]) -> None:
         """The first process's tensors, in place, in all processes."""
         if self.size > 1:
-            with self._together():
+            with self.together():
                 for tensor in tensors:
                     dist.broadcast(tensor, 0)
 
@@ -119,7 +158,7 @@ class World:
         if self.size == 1:
             return number
         value = torch.tensor([number], dtype=torch.float64, device=self.device)
-        with self._together():
+        with self.together():
             dist.broadcast(value, 0)
         return float(value)
 
@@ -158,13 +197,18 @@ class World:
             raise
 
     @contextmanager
-    def _together(self) -> Iterator[None]:
-        """A step that all processes must take together: if one is gone, the others leave too. Its time is `waited`."""
+    def together(self, patience: float = PATIENCE) -> Iterator[None]:
+        """A part of a step that all processes compute together: if one is gone, the others leave too, and name it.
+
+        Its time is `waited`. Asked to stop, a process leaves a wait that takes longer than `patience`.
+        """
         began = time.monotonic()
         try:
-            yield
+            with nullcontext() if self.attendance is None else self.attendance.waiting(patience):
+                yield
         except RuntimeError as error:
-            raise Interrupted(f"another process of this run has ended: {_first_line(error):.200}") from None
+            who = "" if self.attendance is None else self.attendance.missing()
+            raise Interrupted(f"another process of this run has ended: {who or _first_line(error):.300}") from None
         finally:
             self.waited += time.monotonic() - began
 
@@ -172,26 +216,32 @@ class World:
         """The texts of all processes, by rank, in all processes."""
         if self.size == 1:
             return [text]
-        data = torch.tensor(list(text.encode()), dtype=torch.uint8, device=self.device)
-        sizes = torch.zeros(self.size, dtype=torch.int64, device=self.device)
-        sizes[self.rank] = len(data)
-        with self._together():
-            dist.all_reduce(sizes)
-            rows = torch.zeros(self.size, int(sizes.max()), dtype=torch.uint8, device=self.device)
-            rows[self.rank, : len(data)] = data
-            dist.all_reduce(rows)
-        return [bytes(row[:size].tolist()).decode() for row, size in zip(rows, sizes.tolist(), strict=True)]
+        self._write(text)
+        return [self._read(rank) for rank in range(self.size)]
 
     def tell(self, text: str = "") -> str:
         """The first process's text, in all processes. Until it speaks the others wait."""
         if self.size == 1:
             return text
-        data = torch.frombuffer(bytearray(os.fsencode(text) + b"."), dtype=torch.uint8).to(self.device)
-        length = int(self.agree(len(data)))
-        data = data if self.first else torch.empty(length, dtype=torch.uint8, device=self.device)
-        with self._together():
-            dist.broadcast(data, 0)
-        return os.fsdecode(bytes(data.tolist())[:-1])
+        self._write(text if self.first else "")
+        return text if self.first else self._read(0)
+
+    def _write(self, text: str) -> None:
+        self._texts += 1
+        with suppress(RuntimeError):  # whoever reads it notices that the store is gone
+            self._store.set(f"{self._texts} {self.rank}", json.dumps(text))
+
+    def _read(self, rank: int) -> str:
+        """The text that a process wrote last, or will write next. Nothing but Python waits here: signals are heard."""
+        assert self.attendance is not None
+        place, pause = f"{self._texts} {rank}", 0.005
+        with self.together():
+            while not self._store.check([place]):
+                if left := self.attendance.left(rank):
+                    raise RuntimeError(left)
+                time.sleep(pause)
+                pause = min(1.5 * pause, LOOK)
+            return json.loads(self._store.get(place))
 
 
 def _take_own_gpu(device: torch.device) -> None:
@@ -210,7 +260,7 @@ def _take_own_gpu(device: torch.device) -> None:
     torch.cuda.set_device(int(local))
 
 
-def _cannot_meet(found: str, error: Exception) -> WeftError:
+def _cannot_meet(found: int, error: Exception) -> WeftError:
     """Why the processes do not find each other."""
     fix = "start the processes with torchrun, or unset WORLD_SIZE"
     if "EADDRINUSE" in str(error):
