@@ -6,12 +6,26 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from campaigns import families, flips, hostile, kills, links, lying, model_types, mutants, outputs, saves, subjects
+from campaigns import (
+    answers,
+    families,
+    flips,
+    hostile,
+    kills,
+    links,
+    lying,
+    model_types,
+    mutants,
+    outputs,
+    saves,
+    subjects,
+)
 from campaigns.tally import Tally, table, write_between
 
 DOCS = Path(__file__).parents[2] / "docs"
 CAMPAIGNS: dict[str, Callable[[Path, int], Tally]] = {
     "kills": lambda place, count: kills.kills(None, place / "kills"),
+    "answers": lambda place, count: answers.answers(count or 100, place / "answers"),
     "disk-faults": lambda place, count: saves.disk_faults(place / "disk"),
     "flips": lambda place, count: flips.flips(count or 2000, place),
     "mutants": lambda place, count: mutants.mutants(subjects.every(place / "runs"), count or 5000, place, tell=print),

@@ -10,6 +10,7 @@ import torch
 
 from campaigns import families
 from campaigns import hostile as folders
+from campaigns.answers import answers
 from campaigns.flips import flips
 from campaigns.hostile import hostile
 from campaigns.kills import kills
@@ -157,6 +158,17 @@ def test_outputs_cost_no_input_and_no_run(tmp_path: Path) -> None:
 def test_runs_killed_at_any_call_end_as_if_they_had_not_been(tmp_path: Path) -> None:
     found = kills(200, tmp_path / "kills")
     assert found.total >= 177 and found.tried["inside a save of a checkpoint"] >= 74 and found.problems == []
+
+
+def test_a_sample_of_answers_killed_at_random_bytes_loses_and_doubles_no_row(tmp_path: Path) -> None:
+    found = answers(2, tmp_path / "answers", outputs=("out.csv", "out.npy"), seed=1)
+    assert found.total >= 2 and found.problems == []
+
+
+@pytest.mark.slow
+def test_answers_killed_at_random_bytes_lose_and_double_no_row(tmp_path: Path) -> None:
+    found = answers(100, tmp_path / "answers")
+    assert found.total >= 100 and found.problems == []
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ from weft.config import field_types
 from weft.domains.registry import all_cards
 from weft.errors import ConfigError, WeftError
 from weft.files.table_writing import ENDINGS as TABLES
-from weft.runs.answer_table import Answered
+from weft.runs.answered import Answered
 from weft.runs.asking import ask, checked, embedded, given, look
 from weft.tasks.asks import Answer, Content, Given, Questioned, Spot, Value, Ways
 

@@ -12,7 +12,7 @@ from weft.errors import STEERING, WeftError, harmless
 from weft.requirements import check_requirements
 
 if TYPE_CHECKING:
-    from weft.runs.answer_table import Answered
+    from weft.runs.answered import Answered
     from weft.runs.conversation import Conversation
 
 LINE = 80  # columns of a terminal
@@ -186,8 +186,8 @@ class LiveText:
         sys.stdout.flush()
 
 
-def tabled(found: "Answered", path: Path | None, as_json: bool) -> list[dict[str, Any]]:
-    """The answers of `weft predict` as a table, written or printed; with JSON, the predictions."""
+def answered(found: "Answered", path: Path | None, as_json: bool, *, table: bool, resume: bool) -> list[dict[str, Any]]:
+    """The answers of `weft predict` written to a file, or as a table printed; with JSON, the predictions."""
     predictions: list[dict[str, Any]] = []
     warned: dict[str, int] = {}
 
@@ -195,25 +195,28 @@ def tabled(found: "Answered", path: Path | None, as_json: bool) -> list[dict[str
         predictions.extend([one] if as_json else [])
         for key in UNREAD:
             warned[key] = warned.get(key, 0) + (key in one)
+        if not table and found.count <= NAMED:
+            _warn(one)
 
     if path is not None:
-        for line in found.write(path, heard):
+        for line in found.write(path, heard, table=table, resume=resume):
             say(line if line.startswith("wrote ") else f"note: {line}")
     elif as_json:
         return found.predictions()
     else:
         from weft.cli.text_tables import answers
 
-        table = found.table(heard)
-        answers(table.names, table.rows())
-        for line in table.remarks:
+        made, rows = found.table(heard)
+        answers(made.names, rows)
+        for line in made.remarks:
             say(f"note: {line}")
     for key, count in warned.items():
-        if count:
-            say(f"warning: {count:,} rows: {UNREAD[key]}")
+        if count and (table or found.count > NAMED):
+            say(f"warning: {count:,} {'rows' if table else 'answers'}: {UNREAD[key]}")
     return predictions
 
 
+NAMED = 200  # answers, beyond which warnings are counted and not made for each
 UNREAD = {
     "unread": "tokens at its start do not fit the model's context, and were not read",
     "unread_end": "tokens at its end do not fit the model's context, and were not read",
@@ -223,39 +226,38 @@ UNREAD = {
 }
 
 
-def predicted(
-    report: Report, shown: Callable[[dict[str, Any]], str], as_json: bool, path: Path | None, stream: LiveText | None
-) -> None:
+def predicted(report: Report, shown: Callable[[dict[str, Any]], str], as_json: bool, stream: LiveText | None) -> None:
     """The result of `weft predict`; `shown` makes text of a prediction."""
     found = report["predictions"]
-    texts = _texts(found, shown)
-    if path is not None:
-        from weft.files.writing import write_made
-
-        write_made(path, (_lines(found) if path.suffix == ".jsonl" else texts + "\n").encode("utf-8", "replace"))
-        say(f"wrote {path}")
     if as_json:
         emit(report)
     elif stream is not None:
         print() if stream.started else print(harmless(stream.first))
-    elif path is None:
-        print(harmless(texts))
+    else:
+        print(harmless(_texts(found, shown)))
     for one in found:
-        for key, what in UNREAD.items():
-            if key in one:
-                amount = "" if one[key] is True else f"{one[key]} "
-                say(f"warning: {one.get('prompt', one.get('source', one.get('input')))!r:.40}: {amount}{what}")
+        _warn(one)
 
 
-def failures(failed: Sequence[tuple[str, WeftError]]) -> Report:
-    """What a report says of inputs that could not be used; each is named on stderr too."""
-    if not failed:
+def _warn(one: Mapping[str, Any]) -> None:
+    """Say what of an input was not read."""
+    for key, what in UNREAD.items():
+        if key in one:
+            amount = "" if one[key] is True else f"{one[key]} "
+            say(f"warning: {one.get('prompt', one.get('source', one.get('input')))!r:.40}: {amount}{what}")
+
+
+def failures(failed: Sequence[tuple[str, WeftError]], count: int) -> Report:
+    """What a report says of inputs that could not be used; the first are named on stderr too."""
+    if not count:
         return {}
     from weft.amounts import counted
 
     for _, error in failed:
         say(f"weft: {error}")
-    say(f"{counted(len(failed), 'input')} could not be used; the others are answered")
+    if count > len(failed):
+        say(f"and {count - len(failed):,} more")
+    say(f"{counted(count, 'input')} could not be used; the others are answered")
     return {"failed": [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in failed]}
 
 
@@ -289,10 +291,6 @@ def _texts(found: Sequence[dict[str, Any]], shown: Callable[[dict[str, Any]], st
     texts = [shown(one) for one in found]
     several = any("\n" in text for text in texts)
     return ("\n----\n" if several else "\n").join(texts)
-
-
-def _lines(found: Sequence[Report]) -> str:
-    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in found)
 
 
 def evaluated(report: Report, as_json: bool) -> None:

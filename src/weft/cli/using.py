@@ -9,9 +9,12 @@ from weft.cli import output
 from weft.cli.words import (
     AsText,
     Broken,
+    Join,
     Json,
+    Resume,
     RunFolder,
     Set,
+    Sharded,
     changed_by,
     examples,
     inputs_of,
@@ -24,6 +27,7 @@ from weft.errors import WeftError
 
 if TYPE_CHECKING:
     from weft.runs import Run
+    from weft.runs.many import Shard
 
 commands = typer.Typer()
 
@@ -34,6 +38,9 @@ commands = typer.Typer()
         'weft predict runs/book-1 "Once upon a" --set temperature=0.8 --set top_p=0.95 --set max_tokens=200',
         "weft predict runs/reviews-1 test.csv --output answers.csv     its columns, then label and probability",
         "weft predict runs/reviews-1 test.xlsx --output answers.xlsx --set text_column=comment",
+        "weft predict runs/reviews-1 big.csv --output answers.csv --resume     goes on where it was stopped",
+        "weft predict runs/reviews-1 big.csv --output answers-2.csv --shard 2/4     one of four machines",
+        "weft predict runs/reviews-1 answers-?.csv --join --output answers.csv",
         "weft predict runs/book-1 --input prompts.txt --output texts.jsonl",
         'weft predict runs/phrasebook-1 "My house is tiny and cozy." --set beam=5 --set best=3 --json',
         "weft predict runs/phrasebook-1 --input film.srt --output film.fr.srt",
@@ -60,6 +67,9 @@ def predict(
             help="Write results to a file; as .csv, .tsv, .jsonl, .xlsx or .parquet the table with the answers added.",
         ),
     ] = None,
+    resume: Resume = False,
+    shard: Sharded = None,
+    join: Join = False,
     text: AsText = False,
     set_: Set = None,
     broken: Broken = False,
@@ -70,13 +80,47 @@ def predict(
     An input that cannot be used is named on stderr, the others are answered, and the exit code is 2.
     """
     output.prepare()
+    part = _checked_part(output_, resume, shard, join, json, "--output")
     loaded = load_run(run, broken=broken)
     from weft.runs.asking import check_output
 
     check_output(loaded, output_, [*(inputs or ()), input])
+    if join:
+        return _joined(loaded, "predict", inputs, output_)
     settings = settings_of(set_, loaded.predict)
     with changed_by(loaded, settings):
-        return _predicted(loaded, run, inputs, input, output_, text, settings, json)
+        return _predicted(loaded, run, inputs, input, output_, text, settings, json, part, resume, set_ or [])
+
+
+def _checked_part(
+    output_: Path | None, resume: bool, shard: str | None, join: bool, json: bool, option: str
+) -> "Shard":
+    """The shard that is asked for; refused where its answers would not go into a file."""
+    from weft.runs.many import Shard
+
+    asked = [name for name, said in (("--resume", resume), ("--shard", shard), ("--join", join)) if said]
+    if asked and output_ is None:
+        raise WeftError("needs a file to write to", where=asked[0], fix=f"add {option} FILE")
+    if join and len(asked) > 1:
+        raise WeftError(f"goes without {asked[0]}", where="--join", fix="leave it out")
+    if asked and json:
+        raise WeftError("a JSON object would hold all answers at once", where="--json", fix="leave it out")
+    return Shard() if shard is None else Shard.read(shard)
+
+
+def _joined(loaded: "Run", use: str, parts: list[str] | None, output_: Path | None) -> int:
+    """The shards of a work as one file."""
+    from weft.runs.embedding import npy_header
+    from weft.runs.many import weights_digest
+    from weft.runs.shards import checked_records, join
+
+    assert output_ is not None
+    found = checked_records([Path(part) for part in parts or ()], weights_digest(loaded), use)
+    more = next(iter(found.values())).more
+    first = npy_header(sum(one.count for one in found.values()), more["width"]) if use == "embed" else b""
+    count = join(found, output_, first)
+    output.say(f"wrote {output_}: {count:,} {'vectors' if use == 'embed' else 'rows'} of {len(found)} shards")
+    return 0
 
 
 def _predicted(
@@ -88,34 +132,46 @@ def _predicted(
     text: bool,
     settings: dict[str, Any],
     json: bool,
+    shard: "Shard",
+    resume: bool,
+    said: list[str],
 ) -> int:
     """Answers on stdout or in a file; the exit code."""
-    from weft.runs.answer_table import Answered, is_answered_as_table
+    from weft.runs.answer_table import is_answered_as_table
+    from weft.runs.answered import Answered
 
     task, gives = loaded.task, loaded.task.gives(loaded.loaded)
     own = output_ is not None and output_.suffix.lower() in gives.endings
     asked = _asked(loaded, inputs, input, text, {**settings, **({"output": output_} if own else {})})
     if len(asked) == 1 and isinstance(asked[0], Path) and not json:
-        document = loaded.predict_file(asked[0], **settings)
+        document = None if resume or shard.of > 1 else loaded.predict_file(asked[0], **settings)
         if document is not None:
             output.document(document[0], output_)
             return 0
     tabled = is_answered_as_table(loaded, asked, output_)
     writes = own and not tabled
+    if writes and (resume or shard.of > 1):
+        problem = f"all answers go into one {output_.suffix if output_ else ''} file, which is made at once"
+        raise WeftError(problem, where="--resume" if resume else "--shard", fix="leave it out")
     settings |= {"output": str(output_)} if writes else {}
     asked = asked or ([""] if gives.streams else [])
     streams = gives.streams and not json and output_ is None and len(asked) == 1 and "samples" not in settings
     stream = (
         output.LiveText(str(asked[0]) if gives.continues else "") if streams and isinstance(asked[0], str) else None
     )
-    found = Answered(loaded, asked, settings, listen=stream)
-    predictions = output.tabled(found, output_, json) if tabled else found.predictions()
-    report = {"run": run, "task": task.name, "predictions": predictions, **output.failures(found.failed)}
-    if json or not (writes or tabled):
-        output.predicted(report, task.shown, json, None if writes or tabled else output_, stream)
+    found = Answered(loaded, asked, settings, listen=stream, shard=shard, said=said)
+    to_file = output_ is not None and not writes
+    if to_file or tabled:
+        predictions = output.answered(found, output_, json, table=tabled, resume=resume)
+    else:
+        predictions = found.predictions()
+    report = {"run": run, "task": task.name, "predictions": predictions,
+              **output.failures(found.failed, found.all_failed)}  # fmt: skip
+    if json or not (to_file or tabled or writes):
+        output.predicted(report, task.shown, json, stream)
     elif writes:
         output.say(f"wrote {output_}")
-    return WeftError.exit_code if found.failed else 0
+    return WeftError.exit_code if found.all_failed else 0
 
 
 def _asked(
@@ -242,6 +298,9 @@ def embed(
     best: Annotated[
         int, typer.Option(parser=number(int, "--best"), metavar="N", help="Number of nearest inputs to list.")
     ] = 5,
+    resume: Resume = False,
+    shard: Sharded = None,
+    join: Join = False,
     text: AsText = False,
     set_: Set = None,
     broken: Broken = False,
@@ -249,12 +308,17 @@ def embed(
 ) -> int:
     """Turn texts or pictures into vectors (embeddings), or search."""
     output.prepare()
+    part = _checked_part(output_, resume, shard, join, False, "-o")
     from weft.runs.embedding import embed_inputs
 
     loaded = load_run(run, broken=broken)
+    if join:
+        return _joined(loaded, "embed", inputs, output_)
     given = inputs_of(loaded, "embed", inputs, None, text=text) if inputs else list(piped())
     settings = settings_of(set_, loaded.embed)
     with changed_by(loaded, settings):
-        found, failed = embed_inputs(loaded, given, output_, query or (), best, settings)
-    output.embedded({"run": run, **found, **output.failures(failed)}, json)
-    return WeftError.exit_code if failed else 0
+        found, failed, count = embed_inputs(
+            loaded, given, output_, query or (), best, settings, resume=resume, shard=part, said=set_ or []
+        )
+    output.embedded({"run": run, **found, **output.failures(failed, count)}, json)
+    return WeftError.exit_code if count else 0

@@ -55,6 +55,15 @@ Broken = Annotated[
     bool, typer.Option("--broken", help="Use the model even if weights are NaN or infinite, or files have changed.")
 ]
 AsText = Annotated[bool, typer.Option("--text", help="Take every INPUT as a text, even the name of a file.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Go on with an output that was stopped, or begin where there is none.")
+]
+Sharded = Annotated[
+    str | None, typer.Option("--shard", metavar="I/N", help="Answer part I of N of all inputs: one for each machine.")
+]
+Join = Annotated[
+    bool, typer.Option("--join", help="Join the files that --shard wrote, which are named in place of inputs.")
+]
 Out = Annotated[
     str | None, typer.Option(metavar="RUN", help="The run folder to write; runs/<name>-<number> by default.")
 ]

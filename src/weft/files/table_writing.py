@@ -11,7 +11,7 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -49,23 +49,54 @@ class TableWriter:
         """What was changed to fit the format, in words."""
         return [f"{self.path}: {what}: {count:,}" for what, count in self.counts.items()]
 
+    @property
+    def appends(self) -> bool:
+        """Whether rows can be written behind those that are there; a workbook and Parquet are made at the end."""
+        return self.kind in (".csv", ".tsv", ".jsonl")
+
+    @property
+    def packs(self) -> bool:
+        """Whether the file is packed by gzip."""
+        return self.path.name.lower().endswith(".gz")
+
     def chunks(self, names: Sequence[str], rows: Rows) -> Iterator[bytes]:
         """The bytes of the file."""
-        made: dict[str, Callable[[Sequence[str], Rows], Iterator[bytes]]] = {
-            ".csv": self._csv, ".tsv": self._tsv, ".jsonl": self._jsonl, WORKBOOK: self._xlsx, PARQUET: self._parquet,
-        }  # fmt: skip
-        found = made[self.kind or ""](names, rows)
-        return _packed(found) if self.path.name.lower().endswith(".gz") else found
+        if self.appends:
+            found: Iterator[bytes] = chain([self.head(names)], self.lines(names, rows))
+        else:
+            found = (self._xlsx if self.kind == WORKBOOK else self._parquet)(names, rows)
+        return packed(found) if self.packs else found
 
-    def _csv(self, names: Sequence[str], rows: Rows) -> Iterator[bytes]:
+    def head(self, names: Sequence[str]) -> bytes:
+        """What stands above the rows of a file that rows are appended to."""
+        return b"" if self.kind == ".jsonl" else b"".join(self.lines(names, [names]))
+
+    def lines(self, names: Sequence[str], rows: Rows) -> Iterator[bytes]:
+        """The bytes of rows, of a file that rows are appended to."""
+        if self.kind == ".jsonl":
+            return self._jsonl(names, rows)
+        return self._csv(rows) if self.kind == ".csv" else self._tsv(rows)
+
+    def staged(self, rows: Rows) -> Iterator[bytes]:
+        """Rows as lines, of which a file that is made at the end is made."""
+        for cells in rows:
+            yield json.dumps(list(cells), ensure_ascii=True, default=str).encode() + b"\n"
+
+    def made(self, names: Sequence[str], staged: Iterable[bytes]) -> Iterator[bytes] | None:
+        """The bytes of the file, of what was staged (lines or `staged`); None where these are the file already."""
+        if not self.appends:
+            return self.chunks(names, map(json.loads, whole_lines(staged)))
+        return packed(staged) if self.packs else None
+
+    def _csv(self, rows: Rows) -> Iterator[bytes]:
         buffer = io.StringIO(newline="")
         writer = csv.writer(buffer, lineterminator="\n")
-        for cells in chain([names], rows):
+        for cells in rows:
             writer.writerow([as_text(cell) for cell in cells])
             yield _taken(buffer)
 
-    def _tsv(self, names: Sequence[str], rows: Rows) -> Iterator[bytes]:
-        for cells in chain([names], rows):
+    def _tsv(self, rows: Rows) -> Iterator[bytes]:
+        for cells in rows:
             texts = [as_text(cell) for cell in cells]
             self.counts["cells with tabs or newlines, which .tsv cannot hold and are spaces now"] += sum(
                 BREAKS.search(text) is not None for text in texts
@@ -198,7 +229,15 @@ def _taken(buffer: io.StringIO) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _packed(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines of bytes that come in pieces of any size; the last ends with a newline too."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from lines
+
+
+def packed(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Bytes packed by gzip, without the time."""
     pack = zlib.compressobj(wbits=31)
     for chunk in chunks:

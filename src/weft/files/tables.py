@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from weft.errors import DataError
 from weft.files.columns import NEARLY_ALL, Column, columns_of
-from weft.files.decoding import shown
+from weft.files.decoding import read_text, shown
 from weft.files.finding import ending
 from weft.files.gather import tried
 from weft.files.json_lines import numbered, objects_on, read_string
 from weft.files.roles import Choice, Role, binding, choose, is_header, may_lack_name, names_columns
-from weft.files.workbooks import PARQUET, WORKBOOK, parquet_rows, workbook_rows
+from weft.files.workbooks import PARQUET, WORKBOOK, parquet_count, parquet_rows, workbook_rows
 
 ENDINGS = (".tsv", ".csv", ".jsonl", WORKBOOK, PARQUET)
 LISTS = (".json",)  # tables where they hold a list of objects
@@ -150,6 +150,25 @@ def is_list(path: str | Path) -> bool:
     from weft.files.json_values import begins_objects
 
     return ending(path, LISTS) is not None and begins_objects(Path(path))
+
+
+def rows_about(path: Path) -> int:
+    """About how many rows a file has: of Parquet and workbooks exactly, else its lines, of which a row may take some.
+
+    None of it is checked; 0 where it cannot be read.
+    """
+    kind = ending(path, (*ENDINGS, *LISTS))
+    try:
+        if kind == PARQUET:
+            return parquet_count(path)
+        if kind == WORKBOOK:
+            return sum(1 for _ in workbook_rows(path))
+        if path.name.lower().endswith(".gz"):
+            return sum(piece.count("\n") for piece in read_text(path))
+        with path.open("rb") as file:
+            return sum(piece.count(b"\n") for piece in iter(lambda: file.read(2**20), b""))
+    except (OSError, DataError):
+        return 0
 
 
 def excerpt(text: str) -> str:

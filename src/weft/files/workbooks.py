@@ -166,6 +166,16 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             raise DataError(problem, where=shown(path), fix="copy or download it again") from None
 
 
+def parquet_count(path: Path) -> int:
+    """How many rows a Parquet file says that it has; 0 where it says nothing that can be read."""
+    try:
+        from pyarrow.parquet import read_metadata
+
+        return int(read_metadata(path).num_rows)
+    except Exception:  # whatever a damaged file makes pyarrow raise
+        return 0
+
+
 def _dictionaries(open_parquet: Any, file: BinaryIO) -> Any:
     """A Parquet file, whose texts are read as numbers in a table: one that a million rows share is held once."""
     found = open_parquet(file)

@@ -82,11 +82,20 @@ def _named(path: Path) -> Iterator[None]:
         raise storage_error(error if isinstance(error, OSError) else OSError(22, str(error)), path) from error
 
 
+def plain_place(path: Path) -> Path | None:
+    """The plain file that is written at a name, links followed; None for a device, a pipe or an open stream."""
+    with _named(path):
+        path = _followed(path)
+        if path.is_dir():
+            raise IsADirectoryError(21, "a folder stands there")
+        return None if _stream(path) or (path.exists() and not path.is_file()) else path
+
+
 def write_made(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file, or with the ending .zarr a store, whose content is the bytes of a zip file of it."""
     with _named(path):
         path = _followed(path)
-        stream = STREAM.fullmatch(os.path.abspath(path))
+        stream = _stream(path)
         special = stream is not None or (path.exists() and not path.is_file() and not path.is_dir())
     if special:
         _write_into(path, (content,) if isinstance(content, bytes) else content, stream)
@@ -94,6 +103,11 @@ def write_made(path: Path, content: bytes | Iterable[bytes]) -> None:
         _write_store(path, content)
     else:
         write_file(path, content)
+
+
+def _stream(path: Path) -> re.Match[str] | None:
+    """The open stream that a name stands for."""
+    return STREAM.fullmatch(os.path.abspath(path))
 
 
 def _followed(path: Path) -> Path:

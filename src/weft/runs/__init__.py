@@ -5,7 +5,8 @@
     run, finding              Run, load; a run found by its name
     asking                    from inputs to answers: the one place that opens what a user names
     conversation              a talk with a run that continues texts
-    answer_table              answers as a table, beside the rows of their inputs
+    many, shards              many inputs in batches, by shard; shards joined
+    answered, answer_table    answers as they come, written to a file that grows; as a table, beside their inputs' rows
     embedding                 vectors of inputs, and the nearest of them
     listing, comparing, ranking   runs in a folder; side by side; which of two is better
     cleaning, verifying       what a run no longer needs; whether it is still what it was

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weft.config import Config
 from weft.core.changes import active, changed
 from weft.errors import ConfigError, WeftError
-from weft.files.decoding import read_text, reading_as
+from weft.files.decoding import check_encoding, read_text
 from weft.files.documents import Document, units
 from weft.files.finding import ending
 from weft.files.names import LONGEST_NAME
@@ -84,7 +84,7 @@ def _opened(run: "Run", group: Sequence[object], ways: Ways) -> Iterator[Given]:
     if rows is not None:
         yield from rows
     elif texts and isinstance(only, Path):
-        for line in filter(str.strip, lines_of(only, ways.encoding)):
+        for line in filter(str.strip, each_line(only, ways.encoding)):
             yield from task.opened(run.loaded, [line], ways)
     else:
         yield from task.opened(run.loaded, group, ways)
@@ -118,8 +118,18 @@ def document(run: "Run", path: str | Path, *, ways: Ways = Ways()) -> Document |
 
 def lines_of(path: str | Path, encoding: str | None = None) -> list[str]:
     """The lines of a file of text, UTF-8 where no encoding is named."""
-    with reading_as(encoding):
-        return "".join(read_text(path)).splitlines()
+    return list(each_line(path, encoding))
+
+
+def each_line(path: str | Path, encoding: str | None = None) -> Iterator[str]:
+    """The same, one by one, of a file that may be larger than memory."""
+    if encoding is not None:
+        check_encoding(encoding)
+    last = ""
+    for piece in read_text(path, encoding):
+        *lines, last = (last + piece).splitlines(keepends=True)
+        yield from (line.splitlines()[0] for line in lines)
+    yield from last.splitlines()
 
 
 def _name(one: object) -> str:

@@ -1,7 +1,10 @@
-"""`weft embed`: vectors of what the user names, as an array, and the inputs nearest to queries, as a list or sheet."""
+"""`weft embed`: vectors of what the user names, as an array, and the inputs nearest to queries, as a list or sheet.
+
+Vectors alone are written batch by batch to a file that grows; for queries all of them are held in memory.
+"""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,27 +12,53 @@ import numpy as np
 
 from weft.errors import WeftError
 from weft.files.table_writing import plain
-from weft.files.writing import write_made
+from weft.files.writing import plain_place, write_made
 from weft.inspect.sheets import contact_sheet
+from weft.runs.answered import MOST_FAILURES, Failures
 from weft.runs.asking import check_output, embedded, given, parted, ways_of
+from weft.runs.many import ManyInputs, Shard
 from weft.runs.run import Run
+from weft.runs.shards import ShardRecord, write_record
+from weft.storage.growing import GrowingFile
+from weft.tasks.asks import Given
 from weft.tasks.request import Embedded
+
+HEADER = 128  # bytes of a .npy file before its numbers
 
 
 def embed_inputs(
-    run: Run, words: Sequence[object], out: Path | None, queries: Sequence[str], best: int, settings: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[tuple[str, WeftError]]]:
+    run: Run,
+    words: Sequence[object],
+    out: Path | None,
+    queries: Sequence[str],
+    best: int,
+    settings: Mapping[str, Any],
+    *,
+    resume: bool = False,
+    shard: Shard = Shard(),
+    said: Sequence[str] = (),
+) -> tuple[dict[str, Any], Failures, int]:
     """What `weft embed --json` says: how many vectors there are and where, and what is nearest to each query.
 
-    Also the inputs that cannot be used, each with its error.
+    Also the first inputs that cannot be used, each with its error, and how many there are in all.
     """
     kind = _checked(out, queries)
     check_output(run, out, [*words, *queries], "-o")
+    place = plain_place(out) if out is not None and kind == ".npy" and not queries else None
+    if place is None and (resume or shard.of > 1):
+        what = "--resume" if resume else "--shard"
+        raise WeftError("goes with -o FILE.npy alone, a plain file", where=what, fix="leave --query out")
     ways, how = ways_of(run, "embed", settings)
+    if place is not None:
+        grown = GrowingVectors(run, ManyInputs(run, words, ways, shard), how)
+        with run.used(**ways.reading):
+            grown.write(place, said, resume=resume)
+        report = {"task": run.task.name, "count": grown.count, "width": grown.width, "output": str(out)}
+        return report, grown.failed, grown.all_failed
     with run.used(**ways.reading):
         inputs = list(given(run, words, ways=ways))
         if not inputs:
-            raise WeftError("no input", where="weft embed", fix="give texts, a file with one a line, or pipe lines in")
+            raise _no_input()
         parts = list(parted(lambda _, some: embedded(run, some, how), inputs))
     failed = [(inputs[first].name, part) for first, part in parts if isinstance(part, WeftError)]
     made = [part for _, part in parts if not isinstance(part, WeftError)]
@@ -49,15 +78,81 @@ def embed_inputs(
     orders = [nearest(run, vectors, query, best, settings) for query in queries]
     rows = [one.rows[0].values if one.rows else None for one in inputs]
     known = rows if len(rows) == count else [None] * count
-    said = [[_found(vectors.names[i], s, known[i]) for i, s in order] for order in orders]
+    near = [[_found(vectors.names[i], s, known[i]) for i, s in order] for order in orders]
     if out is not None:
         write_made(out, _npy(vectors.vectors) if kind == ".npy" else _sheet(vectors, queries, orders, kind))
         found["output"] = str(out)
     if queries:
-        found["queries"] = [{"query": query, "nearest": one} for query, one in zip(queries, said, strict=True)]
+        found["queries"] = [{"query": query, "nearest": one} for query, one in zip(queries, near, strict=True)]
     if len(queries) == 1:
-        found["nearest"] = said[0]
-    return found, failed
+        found["nearest"] = near[0]
+    return found, failed, len(failed)
+
+
+class GrowingVectors:
+    """Vectors of inputs, written batch by batch; a row of a table that cannot be used has numbers that are NaN."""
+
+    def __init__(self, run: Run, inputs: ManyInputs, how: Any):
+        self.run, self.inputs, self.how = run, inputs, how
+        self.failed: Failures = []  # the first of them
+        self.count = self.width = self.all_failed = self.made = 0
+        self.blank = 0  # rows without a vector before the width of one is known
+
+    def write(self, place: Path, said: Sequence[str], *, resume: bool) -> None:
+        """Write all vectors that are still to be made; the file has its name once it is whole."""
+        if self.inputs.first is None:
+            raise _no_input()
+        about = self.inputs.about("embed", said, place)
+        with GrowingFile(place, about, resume=resume, reserved=HEADER) as file:
+            for name, value in (file.state or {}).items():
+                setattr(self.inputs if name == "begun" else self, name, value)
+            for some in self.inputs.batches():
+                for vectors in self._vectors(some):
+                    file.add(vectors.tobytes())
+                self.inputs.begun += len(some)
+                if file.due():
+                    file.keep(self._state())
+            if not self.made:
+                file.remove()
+                raise self.failed[0][1] if self.failed else _no_input()
+            file.keep(self._state())
+            if self.inputs.shard.of > 1:
+                more = {"width": self.width}
+                record = ShardRecord(about, file.size, file.crc, 0, HEADER, self.count, self.all_failed, more)
+                write_record(place, record)
+            file.finish(first=npy_header(self.count, self.width))
+
+    def _vectors(self, inputs: Sequence[Given]) -> Iterator[np.ndarray]:
+        """The vectors of a batch, in parts."""
+        for first, part in parted(lambda _, some: embedded(self.run, some, self.how), inputs):
+            if not isinstance(part, WeftError):
+                found = np.ascontiguousarray(part.vectors, np.float32)
+                self.width = found.shape[1]
+                if self.blank:
+                    yield np.full((self.blank, self.width), np.nan, np.float32)
+                self.made, self.blank = self.made + len(found), 0
+            else:
+                self.all_failed += 1
+                self.failed += [(inputs[first].name, part)] if len(self.failed) < MOST_FAILURES else []
+                if not inputs[first].rows:
+                    continue
+                self.blank += not self.width
+                found = np.full((1, self.width), np.nan, np.float32)
+            self.count += len(found)
+            yield found
+
+    def _state(self) -> dict[str, int]:
+        names = ("count", "width", "all_failed", "made", "blank")
+        return {"begun": self.inputs.begun, **{name: getattr(self, name) for name in names}}
+
+
+def npy_header(count: int, width: int) -> bytes:
+    """The first bytes of a .npy file of vectors."""
+    buffer = io.BytesIO()
+    data = {"descr": "<f4", "fortran_order": False, "shape": (count, width)}
+    np.lib.format.write_array_header_1_0(buffer, data)
+    assert buffer.tell() == HEADER
+    return buffer.getvalue()
 
 
 def _joined(parts: Sequence[Embedded]) -> Embedded:
@@ -117,6 +212,10 @@ def _sheet(
     title = f"nearest to: {queries[0]}" if len(queries) == 1 else "nearest to each query, a row each"
     columns = max(map(len, orders))
     return contact_sheet(pictures, captions, columns=columns, title=title, format="svg" if kind == ".svg" else "png")
+
+
+def _no_input() -> WeftError:
+    return WeftError("no input", where="weft embed", fix="give texts, a file with one a line, or pipe lines in")
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

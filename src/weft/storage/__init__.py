@@ -1,6 +1,7 @@
 """Files on disk: written whole or not at all, read without trust; tensors in files. Knows nothing of models.
 
 store                     the one door through which a run folder is read and written
+growing                   a file that grows, may be killed, and has its name once it is whole
 lock                      one process at a time writes in a run folder
 disk                      faults of the disk in words; how much room there is
 tensors, tensor_file      safetensors written and read; one file held open and checked

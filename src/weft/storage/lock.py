@@ -91,7 +91,7 @@ class RunLock:
         """The open, locked file; None if it was deleted in the meantime and must be opened anew."""
         file = open_own(self.path, os.O_RDWR | os.O_CREAT)
         try:
-            if not _lock(file):
+            if not lock_open(file):
                 raise self._refusal(_read_record(file))
             if self._is_at_path(file):
                 return file
@@ -102,9 +102,7 @@ class RunLock:
         return None
 
     def _is_at_path(self, file: int) -> bool:
-        with contextlib.suppress(FileNotFoundError):
-            return os.path.samestat(os.fstat(file), os.lstat(self.path))
-        return False
+        return is_at(file, self.path)
 
     def _refusal(self, record: dict[str, Any]) -> WeftError:
         pid, host, since = (record.get(key, "(unknown)") for key in ("pid", "host", "since"))
@@ -124,6 +122,13 @@ class RunLock:
         os.close(file)
 
 
+def is_at(file: int, path: Path) -> bool:
+    """Whether an open file still has this name."""
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file), os.lstat(path))
+    return False
+
+
 def is_held(folder: Path) -> bool:
     """Whether a process holds the lock of a folder now. Nothing is written."""
     try:
@@ -131,14 +136,15 @@ def is_held(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        return not _lock(file)
+        return not lock_open(file)
     except OSError:
         return False
     finally:
         os.close(file)  # and with it the lock, if it was taken
 
 
-def _lock(file: int) -> bool:
+def lock_open(file: int) -> bool:
+    """Lock an open file for this process; false where another holds it."""
     if sys.platform == "win32":
         import msvcrt
 

@@ -1,0 +1,101 @@
+"""Answers: predict and embed are killed (SIGKILL) at random bytes of what they write, and go on: no row lost or twice.
+
+Each goes on by itself as often as it is killed, and must end with the bytes of a run that was never stopped. Formats
+that are made at the end (.gz, .xlsx, .parquet, .txt) are among them.
+"""
+
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import weft
+from campaigns.judging import warm
+from campaigns.links import FIXTURES
+from campaigns.tally import Tally
+from weft.files.table_writing import TableWriter
+from weft.runs.answered import Answered
+from weft.runs.embedding import embed_inputs
+
+OUTPUTS = ("out.csv", "out.tsv", "out.jsonl", "out.csv.gz", "out.txt", "out.parquet", "out.npy")
+ROWS, BATCH = 45, 4  # of the table, and inputs that are computed at once
+BAD = 17  # a row that cannot be used
+
+
+def table(path: Path) -> Path:
+    """A table of texts, of which one is blank and some are of several lines."""
+    rows = [(number, "" if number == BAD else f"the dog\nnumber {number}" * (1 + number % 3)) for number in range(ROWS)]
+    path.write_bytes(b"".join(TableWriter(path).chunks(["id", "text"], rows)))
+    return path
+
+
+def answer(run: "weft.Run", given: Path, out: Path) -> None:
+    """Write the answers, or the vectors, to the rows of a table; go on where that was begun."""
+    if out.suffix == ".npy":
+        embed_inputs(run, [given], out, (), 5, {}, resume=True)
+    else:
+        found = Answered(run, [given], {"text_column": "text"})
+        found.write(out, lambda one: None, table=out.suffix != ".txt", resume=True)
+
+
+def killed_at(byte: int, act: Callable[[], None]) -> int:
+    """The exit code of a process that does something and is killed in the write that comes to this byte."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    write, left = os.write, [byte]
+
+    def until(file: int, data: Any) -> int:
+        if len(data) > left[0]:
+            write(file, bytes(data)[: left[0]])
+            os.kill(os.getpid(), signal.SIGKILL)
+        left[0] -= len(data)
+        return write(file, data)
+
+    try:
+        with mock.patch.object(os, "write", until):
+            act()
+        os._exit(0)
+    except BaseException:
+        os._exit(1)
+
+
+def answers(count: int, place: Path, *, outputs: tuple[str, ...] = OUTPUTS, seed: int = 0) -> Tally:
+    """Kill `count` times in all, in turn for each kind of output."""
+    shutil.rmtree(place, ignore_errors=True)
+    (place / "straight").mkdir(parents=True)
+    (place / "killed").mkdir()
+    tally, chance = Tally(), random.Random(seed)
+    run, given = weft.load(FIXTURES / "finished" / "classify-text"), table(place / "in.csv")
+    with mock.patch("weft.storage.growing.KEEP_EVERY", 0.0), mock.patch("weft.runs.many.BATCH", BATCH):
+        warm([lambda: answer(run, given, place / name) for name in outputs], place)
+        for name in outputs:
+            answer(run, given, place / "straight" / name)
+        while tally.total < count:
+            for name in outputs:
+                _one(run, given, place, name, chance, tally)
+    shutil.rmtree(place)
+    return tally
+
+
+def _one(run: "weft.Run", given: Path, place: Path, name: str, chance: random.Random, tally: Tally) -> None:
+    """Kill one output, again and again, until it is whole."""
+    out, straight = place / "killed" / name, (place / "straight" / name).read_bytes()
+    kind, size = f"killed while {name.removeprefix('out')} is written", 2 * len(straight)
+    while (code := killed_at(chance.randrange(size), lambda: answer(run, given, out))) == -signal.SIGKILL:
+        problem = "it had its name before it was whole" if out.exists() and out.read_bytes() != straight else None
+        tally.count(kind, problem)
+    if code:
+        tally.count(kind, f"it did not go on: exit code {code}")
+        answer(run, given, out)
+    elif out.read_bytes() != straight:
+        tally.count(kind, "rows are lost or doubled")
+    left = sorted(path.name for path in out.parent.iterdir())
+    if left != [name] and not all(one.startswith(".tmp-") or one == name for one in left):
+        tally.count(kind, f"left behind: {left}")
+    shutil.rmtree(out.parent)
+    out.parent.mkdir()
