@@ -44,6 +44,12 @@ def test_the_code_on_a_page_runs(page: Path, tmp_path, monkeypatch):
             exec(compile(code, str(page), "exec"), module.__dict__)
 
 
+def test_the_readme_is_short_and_leads_to_the_lectures_and_their_claims():
+    readme = ROOT / "README.md"
+    assert len(readme.read_text(encoding="utf-8").splitlines()) <= 120
+    assert {"docs/lectures.md", "docs/lab.md", "docs/README.md"} <= links(readme)
+
+
 def bare(code: str) -> str:
     """Lines of code without indentation and blank lines, so that a method can be quoted without its class."""
     return "\n".join(line.strip() for line in code.splitlines() if line.strip())

@@ -32,6 +32,7 @@ def test_lists_of_tasks_fit_a_terminal_and_mark_defaults(weft: Weft, task: str):
     page = weft("tasks", *task.split(), env=COLUMNS).out
     assert max(map(len, page.splitlines())) <= 80, page
     assert "default" in page
+    assert ("docs/lectures.md" in page and "docs/lab.md" in page) == (not task)
 
 
 @pytest.mark.parametrize("task", CARDS)

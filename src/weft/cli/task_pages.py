@@ -21,6 +21,8 @@ def tasks(chosen: Sequence[Any], full: bool, as_json: bool) -> None:
             print(line)
     if not full:
         print("weft tasks TASK lists its models, presets and settings")
+        print("lectures on all of these, row by row: docs/lectures.md")
+        print("what lectures claim, as experiments: weft lab, docs/lab.md")
 
 
 def _as_json(card: Any) -> dict[str, Any]:
