@@ -18,7 +18,8 @@ from weft.models.zoo.parsing import next_word
 from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.models.zoo.vision import Sight, VisionSize, small_net
 from weft.native import library, state
-from weft.training.precision import MIN_BF16_SPEEDUP, pick_device, product_rate
+from weft.training.devices import pick_device
+from weft.training.precision import MIN_BF16_SPEEDUP, product_rate
 from weft.version import VERSION
 
 WORTH_ROUNDING = 1.3  # int8 is advised where it is more than this many times as fast

@@ -76,5 +76,5 @@ def export(
     from weft.runs.exporting import check_target
 
     check_target(to)
-    loaded = load_run(run, broken=broken)
+    loaded = load_run(run, broken=broken, device="cpu")
     output.exported(loaded.export(out, to=to, **settings_of(set_, loaded.export)), json)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from weft.cli import output
-from weft.cli.words import Broken, RunFolder, Set, examples, load_run, number, settings_of
+from weft.cli.words import Broken, Device, RunFolder, Set, examples, load_run, number, settings_of
 from weft.errors import WeftError
 
 commands = typer.Typer()
@@ -44,6 +44,7 @@ def serve(
     precision: Annotated[
         str, typer.Option(metavar="FORMAT", help="Number format: fp32, bf16 or int8 (quantised).")
     ] = "fp32",
+    device: Device = "auto",
     broken: Broken = False,
 ) -> None:
     """Serve runs over HTTP: a page for people, an API for programs.
@@ -63,8 +64,8 @@ def serve(
     from weft.web.serving import serve as serve_runs
 
     serve_runs(
-        runs, host=host, port=port, token=token, names=name or (), at=socket, precision=chosen, broken=broken,
-        say=output.say,
+        runs, host=host, port=port, token=token, names=name or (), at=socket, precision=chosen, device=device,
+        broken=broken, say=output.say,
     )  # fmt: skip
 
 
@@ -75,13 +76,13 @@ def serve(
         "echo 'Who are you?' | weft chat runs/talks-1     answers each line",
     )
 )
-def chat(run: RunFolder, set_: Set = None, broken: Broken = False) -> None:
+def chat(run: RunFolder, set_: Set = None, device: Device = "auto", broken: Broken = False) -> None:
     """Talk with a language model, in its own turns.
 
     Ctrl-C stops an answer, Ctrl-D ends the talk.
     """
     output.prepare()
-    loaded = load_run(run, broken=broken)
+    loaded = load_run(run, broken=broken, device=device)
     from weft.runs.conversation import Conversation
 
     talk = Conversation(loaded, **settings_of(set_, loaded.predict))

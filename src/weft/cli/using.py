@@ -9,6 +9,7 @@ from weft.cli import output
 from weft.cli.words import (
     AsText,
     Broken,
+    Device,
     Join,
     Json,
     Resume,
@@ -72,6 +73,7 @@ def predict(
     join: Join = False,
     text: AsText = False,
     set_: Set = None,
+    device: Device = "auto",
     broken: Broken = False,
     json: Json = False,
 ) -> int:
@@ -81,7 +83,7 @@ def predict(
     """
     output.prepare()
     part = _checked_part(output_, resume, shard, join, json, "--output")
-    loaded = load_run(run, broken=broken)
+    loaded = load_run(run, broken=broken, device=device)
     from weft.runs.asking import check_output
 
     check_output(loaded, output_, [*(inputs or ()), input])
@@ -202,12 +204,13 @@ def evaluate(
         typer.Argument(metavar="DATA", help="Data to measure on; by default the run's held-out data."),
     ] = None,
     set_: Set = None,
+    device: Device = "auto",
     broken: Broken = False,
     json: Json = False,
 ) -> None:
     """Measure a trained model on data."""
     output.prepare()
-    loaded = load_run(run, broken=broken)
+    loaded = load_run(run, broken=broken, device=device)
     settings = settings_of(set_, loaded.evaluate)
     with changed_by(loaded, settings):
         output.evaluated(loaded.evaluate(data or None, **settings), json)
@@ -247,6 +250,7 @@ def look(
     ] = None,
     text: AsText = False,
     set_: Set = None,
+    device: Device = "auto",
     broken: Broken = False,
     json: Json = False,
 ) -> None:
@@ -256,7 +260,7 @@ def look(
         from weft.inspect.views import check_ending
 
         check_ending(output_)
-    loaded = load_run(run, broken=broken)
+    loaded = load_run(run, broken=broken, device=device)
     asked = inputs_of(loaded, "look", inputs, None, text=text) or ([] if what else list(piped()))
     from weft.runs.asking import check_output
 
@@ -303,6 +307,7 @@ def embed(
     join: Join = False,
     text: AsText = False,
     set_: Set = None,
+    device: Device = "auto",
     broken: Broken = False,
     json: Json = False,
 ) -> int:
@@ -311,7 +316,7 @@ def embed(
     part = _checked_part(output_, resume, shard, join, False, "-o")
     from weft.runs.embedding import embed_inputs
 
-    loaded = load_run(run, broken=broken)
+    loaded = load_run(run, broken=broken, device=device)
     if join:
         return _joined(loaded, "embed", inputs, output_)
     given = inputs_of(loaded, "embed", inputs, None, text=text) if inputs else list(piped())

@@ -54,6 +54,10 @@ RunFolder = Annotated[str, typer.Argument(metavar="RUN", help="The folder of a r
 Broken = Annotated[
     bool, typer.Option("--broken", help="Use the model even if weights are NaN or infinite, or files have changed.")
 ]
+Device = Annotated[
+    str,
+    typer.Option("--device", metavar="NAME", help="Where to compute: cpu, cuda, mps, or auto: a GPU if there is one."),
+]
 AsText = Annotated[bool, typer.Option("--text", help="Take every INPUT as a text, even the name of a file.")]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with an output that was stopped, or begin where there is none.")
@@ -106,7 +110,7 @@ def changed_by(run: "Run", settings: dict[str, Any]) -> Iterator[None]:
         raise WeftError(problem, where=f"--set {words_of(found.unmet[0])}", fix="name another stream or layer")
 
 
-def load_run(folder: str, *, broken: bool = False) -> "Run":
+def load_run(folder: str, *, broken: bool = False, device: str = "auto") -> "Run":
     """The run that a command uses. One that is not there is refused before torch is loaded."""
     from weft.requirements import check_requirements
     from weft.runs.finding import require_run
@@ -114,8 +118,10 @@ def load_run(folder: str, *, broken: bool = False) -> "Run":
     require_run(folder)
     check_requirements()
     from weft.runs import load
+    from weft.training.devices import pick_device
 
-    return load(folder, broken=broken)
+    pick_device(device, "--device")
+    return load(folder, broken=broken, device=device)
 
 
 def lines_in(path: Path, encoding: str | None = None) -> list[str]:

@@ -95,7 +95,7 @@ def _pattern(
         return found.expand(readable.shape) * readable
     if name == "read" and change.weights in ("previous", "itself"):
         raise ConfigError(f"a memory has no token that is {change.weights}", where="Pinned.weights", fix="use uniform")
-    found = (wanted(change.weights, queries[:, :, None], keys[:, None, :]) & readable).double()
+    found = (wanted(change.weights, queries[:, :, None], keys[:, None, :]) & readable).float()
     return found / found.sum(-1, keepdim=True).clamp(min=1)
 
 

@@ -115,11 +115,11 @@ def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Gen
         raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
     if how.temperature == 0:
         return likeliest
-    total = logits.softmax(-1).double().cumsum(-1)
-    u = torch.cat([torch.rand(1, generator=g, dtype=torch.float64) for g in generators]).to(total.device)
+    total = logits.softmax(-1).cpu().double().cumsum(-1)  # not every device has doubles
+    u = torch.cat([torch.rand(1, generator=g, dtype=torch.float64) for g in generators])
     index = torch.searchsorted(total, (u[:, None] * total[:, -1:]), right=True).squeeze(1)
     last = (total < total[:, -1:]).sum(-1)  # the last token with any chance, for u next to 1
-    return torch.minimum(index, last)
+    return torch.minimum(index, last).to(logits.device)
 
 
 def next_tokens(

@@ -156,7 +156,7 @@ def _through_norm(norm: nn.Module | None, x: Tensor, slope: Tensor) -> Tensor:
 
 
 def _given(weight: Tensor, part: Tensor) -> float:
-    return float((weight.detach().double() * part.detach().double()).sum())
+    return float((weight.detach().cpu().double() * part.detach().cpu().double()).sum())
 
 
 def _added(study: Study, kept: Any, weight: Tensor, before: int, heads: bool) -> list[PartAdded]:
@@ -175,7 +175,7 @@ def _added(study: Study, kept: Any, weight: Tensor, before: int, heads: bool) ->
             back = weight if scale is None else weight * scale.gain
             out = readings[0].out[:, :, before:]  # (1 H N e)
             apart = (back @ mixer.out.weight).unflatten(-1, (out.shape[1], -1)).transpose(1, 2)
-            values = (apart.double() * out.double()).sum((0, 2, 3)).tolist()
+            values = (apart.cpu().double() * out.cpu().double()).sum((0, 2, 3)).tolist()
             found += [PartAdded(layer + 1, branch, head + 1, value) for head, value in enumerate(values)]
             if mixer.out.bias is not None:
                 bias = mixer.out.bias.expand_as(back)
@@ -207,7 +207,8 @@ def _integrated(study: Study, steps: int) -> ByToken:
     points, shares = np.polynomial.legendre.leggauss(steps)
     alphas = torch.tensor([*((points + 1) / 2), 0.0, 1.0])
     x, slopes, measures = _slopes(study, alphas, from_mean=True)
-    mean = (slopes[:steps].double() * torch.tensor(shares / 2, device=x.device)[:, None, None]).sum(0)
+    x, slopes = x.cpu(), slopes.cpu()  # not every device has doubles
+    mean = (slopes[:steps].double() * torch.tensor(shares / 2)[:, None, None]).sum(0)
     total = float(measures[-1] - measures[-2])
     parts = _by_token((x - x.mean(0)).double() * mean)
     return ByToken("integrated gradients", _names(study), parts, float(measures[-1]), study.measured, total)
@@ -233,7 +234,7 @@ def _slopes(study: Study, alphas: Tensor, *, from_mean: bool = False) -> tuple[T
 
 
 def _by_token(parts: Tensor) -> np.ndarray:
-    return parts.detach().double().sum(-1).cpu().numpy()
+    return parts.detach().cpu().double().sum(-1).numpy()
 
 
 def _names(study: Study) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ def _swept(
     flat = [one for row in table for one in row if one is not None]
     with changed(study.model, given=given):
         values = study.values([(), *((one,) for one in flat)])
-    before, *found = study.measure(values).double().tolist()
+    before, *found = study.measure(values).cpu().double().tolist()
     waiting = iter(found)
     measures = np.array([[np.nan if one is None else next(waiting) for one in row] for row in table], np.float64)
     kept = tuple(tuple(row) for row in table)

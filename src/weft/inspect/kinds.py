@@ -104,20 +104,19 @@ def _tests(
     tokens: Any, distances: np.ndarray | None, unit: str
 ) -> tuple[dict[str, Test], Callable[[Tensor], Tensor], str]:
     """The shares to measure, the distances of queries from all keys, and their unit."""
-    count, device = tokens.shape[1], tokens.x.device
-    places = torch.arange(count, device=device)
+    places = torch.arange(tokens.shape[1])
     line = tokens.line_axis is not None or tokens.order.name in ("LINE", "PREFIX")
     tests: dict[str, Test] = {"itself": lambda q: (places == q[:, None], torch.ones_like(q, dtype=torch.bool))}
     if line:
         tests["previous"] = lambda q: (places == q[:, None] - 1, q > 0)
         tests["first"] = lambda q: ((places == 0).expand(len(q), -1), q > 1)
     if distances is not None:
-        far = torch.as_tensor(distances, device=device)
+        far = torch.as_tensor(distances)
         near = 1.0 if unit == "hops" else float(far[far.isfinite()].max()) / 10
         tests["near"] = lambda q: ((far[q] <= near) & (far[q] > 0), ((far[q] <= near) & (far[q] > 0)).any(-1))
         return tests, lambda q: far[q].nan_to_num(posinf=0.0), unit
     if "row" in tokens.coords and "column" in tokens.coords:
-        row, column = (tokens.coords[axis][0].float() for axis in ("row", "column"))
+        row, column = (tokens.coords[axis][0].float().cpu() for axis in ("row", "column"))
         for name, axis in (("same row", row), ("same column", column)):
             tests[name] = _same(axis, places)
         return tests, lambda q: torch.hypot(row[q, None] - row, column[q, None] - column), "patches"
@@ -144,16 +143,16 @@ def _measured(
         sums = {name: torch.zeros(own, dtype=torch.float64) for name in found}
         could = dict.fromkeys(found, 0)
         for start in range(0, count, QUERIES):
-            q = torch.arange(start, min(start + QUERIES, count), device=reading.q.device)
-            weights = reading.weights(queries=q.tolist())[0].double()
+            q = torch.arange(start, min(start + QUERIES, count))
+            weights = reading.weights(queries=q.tolist())[0].cpu().double()  # not every device has doubles
             reads = weights.sum(-1)[0] > 0
             for name, test in tests.items():
                 counts, able = test(q)
                 able = able & reads
-                sums[name] += (weights * counts)[:, able].sum((1, 2)).cpu()
+                sums[name] += (weights * counts)[:, able].sum((1, 2))
                 could[name] += int(able.sum())
-            sums["entropy"] += -(weights.clamp_min(1e-300).log2() * weights)[:, reads].sum((1, 2)).cpu()
-            sums["reach"] += (weights * away(q))[:, reads].sum((1, 2)).cpu()
+            sums["entropy"] += -(weights.clamp_min(1e-300).log2() * weights)[:, reads].sum((1, 2))
+            sums["reach"] += (weights * away(q))[:, reads].sum((1, 2))
             could["entropy"], could["reach"] = (could[name] + int(reads.sum()) for name in ("entropy", "reach"))
         for name, table in found.items():
             table[number, :own] = (sums[name] / max(could[name], 1)).numpy()

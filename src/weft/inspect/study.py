@@ -158,7 +158,8 @@ class Study:
         """The likeliest answers with their probabilities; of numbers the one that is asked about."""
         if self.kind == "number":
             return ((f"{float(values[self.answer]):.4g}", None),)
-        chances = values.double().softmax(-1) if self.kind == "classes" else values.double().sigmoid()
+        exact = values.cpu().double()  # not every device has doubles
+        chances = exact.softmax(-1) if self.kind == "classes" else exact.sigmoid()
         top = chances.topk(min(most, len(chances)))
         return tuple((self.label(i), p) for p, i in zip(top.values.tolist(), top.indices.tolist(), strict=True))
 
@@ -166,7 +167,8 @@ class Study:
         """The probability of the answer; of a number the number."""
         if self.kind == "number":
             return values[:, self.answer]
-        return (values.double().softmax(-1) if self.kind == "classes" else values.double().sigmoid())[:, self.answer]
+        exact = values.cpu().double()
+        return (exact.softmax(-1) if self.kind == "classes" else exact.sigmoid())[:, self.answer]
 
 
 def answered(study: Study) -> Study:

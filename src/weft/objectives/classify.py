@@ -43,7 +43,7 @@ def soften(model: Stream, answers: Iterable[tuple[Tensor, Tensor]]) -> float:
 
 def best_factor(logits: Float[Tensor, "B C"], targets: Int[Tensor, "B"]) -> float:
     """The factor from `MIN_FACTOR` to 1 on the logits with the lowest loss, which has one minimum: found by thirds."""
-    logits, low, high = logits.double(), MIN_FACTOR, 1.0
+    logits, targets, low, high = logits.cpu().double(), targets.cpu(), MIN_FACTOR, 1.0
     for _ in range(40):
         a, b = low + (high - low) / 3, high - (high - low) / 3
         if F.cross_entropy(a * logits, targets) <= F.cross_entropy(b * logits, targets):

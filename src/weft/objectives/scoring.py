@@ -36,12 +36,13 @@ def scored_by_row(model: Any, batches: Iterable[Any], count: Callable[[int], Non
         for part in batch.to(device).each:
             x, truth = part.wanted.picked(model.encode(part.given.raw()).x)
             logits, where = model.head.values(x), part.wanted.where
-            losses = F.cross_entropy(logits, truth.long(), reduction="none").double()
+            losses, right = F.cross_entropy(logits, truth.long(), reduction="none"), logits.argmax(-1) == truth
             rows = len(part.wanted.values)
-            owner = torch.arange(rows, device=device).repeat_interleave(len(truth) // rows) if where is None else (
-                where.nonzero()[:, 0])  # fmt: skip
-            columns = (losses, (logits.argmax(-1) == truth).double(), torch.ones_like(losses))
-            found.append(torch.stack([torch.bincount(owner, one, rows) for one in columns], 1).cpu().numpy())
+            owner = torch.arange(rows).repeat_interleave(len(truth) // rows) if where is None else (
+                where.nonzero()[:, 0].cpu())  # fmt: skip
+            columns = (losses, right, torch.ones_like(losses))  # added up on the CPU: not every device has doubles
+            sums = [torch.bincount(owner, one.cpu().double(), rows) for one in columns]
+            found.append(torch.stack(sums, 1).numpy())
         done += len(batch)
         if count is not None:
             count(done)

@@ -48,6 +48,7 @@ from weft.tasks.request import Embedded, Loaded
 from weft.tasks.settings.limits import as_options, take_baselines, with_settings
 from weft.tasks.using import evaluate
 from weft.training.base_run import WEIGHTS
+from weft.training.devices import on_cpu, pick_device
 from weft.training.folder import RunFolder
 from weft.training.leftovers import sweep
 from weft.training.precision import Weights
@@ -246,9 +247,10 @@ class Run:
         from weft.runs.exporting import export_run
 
         run = self._loaded
-        if settings:
-            run = self.task.prepared(run, with_settings((self.task.Export or NoSettings)(), settings))
-        return export_run(run, out, to)
+        with on_cpu(run.model):
+            if settings:
+                run = self.task.prepared(run, with_settings((self.task.Export or NoSettings)(), settings))
+            return export_run(run, out, to)
 
     def look(self, input: Any = None, *, row: int | None = None, **settings: Any) -> View:
         """What the model does inside with an input; shows itself in a notebook, and `save` writes it to a file.
@@ -284,17 +286,21 @@ class Run:
         return f"<p><code>{html.escape(repr(self))}</code></p>{shown}"
 
 
-def load(folder: str | Path, *, broken: bool = False) -> Run:
+def load(folder: str | Path, *, device: str = "auto", broken: bool = False) -> Run:
     """The run in a folder, in this or another process: the same numbers. Or a Hugging Face folder.
 
-    The network is never used: `weft import owner/name` fetches a model and makes a run of it. `broken` lets weights
-    with NaN or infinity pass, and files that changed since the run was written; both are refused otherwise.
+    The network is never used: `weft import owner/name` fetches a model and makes a run of it. The model is on `device`
+    (auto: a GPU where there is one; cpu, cuda, mps), and inputs follow it. `broken` lets weights with NaN or infinity
+    pass, and files that changed since the run was written; both are refused otherwise.
     """
-    return Run(open_run(folder, broken=broken))
+    place = pick_device(device)
+    found = open_run(folder, broken=broken)
+    found.model.to(place)
+    return Run(found)
 
 
 def open_run(folder: str | Path, *, broken: bool = False) -> Loaded:
-    """Config, model and weights of a run, each checked against the others."""
+    """Config, model and weights of a run on the CPU, each checked against the others."""
     place = RunFolder(require_run(folder), checked=not broken)
     if is_foreign(folder):
         from weft.runs.importing import load_foreign

@@ -32,8 +32,8 @@ from weft.tasks.settings.limits import with_settings
 from weft.tasks.using import finish
 from weft.training.card import model_card
 from weft.training.claim import claim
+from weft.training.devices import pick_device
 from weft.training.folder import RunFolder, check_place
-from weft.training.precision import pick_device
 from weft.training.progress import Progress, read_counter
 from weft.training.retention import checkpoints_in, committed
 from weft.training.run import Outcome, parameters, perform

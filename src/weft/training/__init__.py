@@ -5,7 +5,8 @@
     settings, schedule, pace          settings of training; learning rates and ends; a run by minutes keeps its time
     optimizer, muon, row_sgd          every parameter in one group: AdamW, Muon, rows of tables
     sums, score                       losses added up; which weights are better on held-out data
-    precision, compiling, trial       devices and bf16; compiled blocks; how long a step takes
+    devices, precision                where to compute; bf16 with an fp32 copy of the weights
+    compiling, trial                  compiled blocks; how long a step takes
     features                          what a frozen encoder gives, computed once and kept in the run folder
     short_run                         a run of which only the score is kept
     world, attendance, launched       several processes; who is there, and being asked to stop in a wait; who began them

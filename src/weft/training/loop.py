@@ -195,9 +195,9 @@ class Fit:
         if state.averaged >= wanted or state.horizon.progress(state.step) < 1 - AVERAGED_SHARE * left:
             return
         state.averaged += 1
-        now = self.weights.tensors()
+        now = self.weights.kept()
         if self.average is None:
-            self.average = {name: t.clone() for name, t in now.items()}
+            self.average = now
         else:
             for name, t in self.average.items():
                 t.lerp_(now[name], 1 / state.averaged) if t.is_floating_point() else t.copy_(now[name])
@@ -254,7 +254,7 @@ class Fit:
         if self.job.objective.comparable:
             if state.best is None or score.beats(state.best):
                 state.best, state.best_step = score, state.step
-                self.best = {name: t.clone() for name, t in self.weights.tensors().items()}
+                self.best = self.weights.kept()
             better = state.lowest is None or score.loss < state.lowest
             state.lowest, state.waited = (score.loss, 0) if better else (state.lowest, state.waited + 1)
         self.land()
@@ -325,7 +325,7 @@ class Fit:
         state, say = self.state, self.job.progress.say
         self.score = last = evaluate(self.job, most=self.pace.probe)
         if self.average is not None:
-            before = {name: t.clone() for name, t in self.weights.tensors().items()}
+            before = self.weights.kept()
             self.weights.load(self.average)
             averaged = evaluate(self.job, most=self.pace.probe)
             if not last.beats(averaged):
@@ -339,7 +339,7 @@ class Fit:
             self.score = state.best
         if self.compiled:
             uncompile(self.job.model)
-        return {name: t.clone() for name, t in self.weights.tensors().items()}
+        return self.weights.kept()
 
 
 def lower_rate(lr: float) -> float:

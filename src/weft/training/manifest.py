@@ -23,6 +23,7 @@ from weft.version import VERSION
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+LATER = ("device", "processes")  # facts that earlier manifests say nothing of
 
 
 class NewerFormat(WeftError):
@@ -33,7 +34,12 @@ def environment() -> dict[str, Any]:
     """The facts of machine and software on which, besides seed and data, the exact bits of a step depend."""
     import torch
 
+    from weft.training.devices import device_name, pick_device
+
+    together = torch.distributed.is_available() and torch.distributed.is_initialized()
     return {
+        "device": device_name(pick_device()),
+        "processes": torch.distributed.get_world_size() if together else 1,
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
         "cpu": torch.backends.cpu.get_cpu_capability(),
@@ -47,7 +53,7 @@ def environment_differences(saved: Mapping[str, Any], now: Mapping[str, Any]) ->
     return [
         f"{key} was {saved.get(key, 'not recorded')}, is {now.get(key, 'not recorded')}"
         for key in sorted({*saved, *now})
-        if saved.get(key) != now.get(key)
+        if saved.get(key) != now.get(key) and (key in saved or key not in LATER)
     ]
 
 

@@ -104,7 +104,7 @@ class Optimizer:
             return 0.0
         norm = _norm(torch._foreach_norm(grads)) / max(count, 1)
         if math.isinf(norm):  # squares of numbers beyond 1e19 overflow fp32
-            norm = _norm(torch._foreach_norm(grads, 2, torch.float64)) / max(count, 1)
+            norm = _norm([grad.cpu().double().norm() for grad in grads]) / max(count, 1)
         if not math.isfinite(norm):
             return norm
         clip = self.training.clip
@@ -162,7 +162,7 @@ class Optimizer:
                 raise ConfigError(f"the optimizer state does not fit this model: {full:.200} is {kind}")
             if value.shape == p.shape and key != "step":  # in the weight's own layout: the fused rule goes by memory
                 value = torch.empty_like(p, dtype=value.dtype, requires_grad=False).copy_(value)
-            owners[id(p)].state[p][key] = value.to(p.device) if key != "step" else value
+            owners[id(p)].state[p][key] = value.to(p.device)
         for rule in self.rules:
             if len({frozenset(kept) for kept in rule.state.values()}) > 1:
                 raise ConfigError("the optimizer state lacks some of what it remembers of each parameter")

@@ -1,4 +1,4 @@
-"""Devices and precision: where to compute, in which number format, and the fp32 master copy behind bf16 weights."""
+"""Precision: in which number format to compute, and the fp32 master copy behind bf16 weights."""
 
 import time
 from collections.abc import Sequence
@@ -15,13 +15,6 @@ from weft.models.outline import own_tensors
 MIN_BF16_SPEEDUP = 1.3  # bf16 products over fp32 products a second, above which the rounding is worth it
 RATE_SECONDS, COMPARED_SECONDS = 0.25, 0.05  # how long products are timed: for their rate; to compare two formats
 FEWEST_PRODUCTS = 5
-
-
-def pick_device() -> torch.device:
-    """A GPU where there is one, else Apple's, else the CPU."""
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
 @cache
@@ -106,6 +99,10 @@ class Weights:
     def tensors(self) -> dict[str, Tensor]:
         """The model's weights in full precision, buffers included, by name."""
         return {name: self.master.get(name, t).detach() for name, t in own_tensors(self.model).items()}
+
+    def kept(self) -> dict[str, Tensor]:
+        """The same, copied into memory of the host: that of a GPU is for what training needs."""
+        return {name: t.to("cpu", copy=True) for name, t in self.tensors().items()}
 
     @torch.no_grad()
     def load(self, tensors: dict[str, Tensor]) -> None:

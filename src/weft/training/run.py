@@ -21,9 +21,10 @@ from weft.storage.store import shown
 from weft.training import loop
 from weft.training.board import Board
 from weft.training.checkpoint import STATE, Checkpoint, latest, set_aside
+from weft.training.devices import pick_device
 from weft.training.features import FeatureStore, frozen_reader, kept_inputs
 from weft.training.folder import RunFolder
-from weft.training.precision import Weights, pick_device, pick_precision
+from weft.training.precision import Weights, pick_precision
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Horizon
 from weft.training.settings import Training
@@ -93,7 +94,6 @@ def perform(
     model.load_state_dict(dict(weights), strict=False)
     with torch.inference_mode(), suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
         job.objective.calibrate(model.eval(), (batch.to(device) for batch in work.source.held_out()))
-    model.cpu()  # where tasks measure and use it
     return Outcome(folder, model, state.step, state.seconds, Weights(model, torch.float32).tensors(), warning)
 
 

@@ -17,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from weft.errors import WeftError
+from weft.training.devices import pick_device
 from weft.web.app import application
 from weft.web.engine import Engine
 from weft.web.guard import Allowed, is_loopback
@@ -38,14 +39,16 @@ def serve(
     names: Sequence[str] = (),
     at: Path | None = None,
     precision: str = "fp32",
+    device: str = "auto",
     broken: bool = False,
     say: Callable[[str], Any] = lambda line: print(line, file=sys.stderr, flush=True),
 ) -> None:
     """Serve runs until a signal ends it: `places` are folders of runs, or hold some; `at` is a socket's file."""
     limits = Limits()
+    pick_device(device, "--device")
     secret = _token(token, host if at is None else "127.0.0.1")
     with _bound(host, port, at) as bound:
-        table = RunTable.of(places, precision=precision, broken=broken)
+        table = RunTable.of(places, precision=precision, device=device, broken=broken)
         real = None if at is not None else bound.getsockname()[1]
         allowed = Allowed(real, host if at is None else "127.0.0.1", tuple(names), secret)
         app, state = application(table, allowed, limits)

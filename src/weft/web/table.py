@@ -118,7 +118,9 @@ class RunTable(Mapping[str, ServedRun]):
         return [one for one in self.values() if getattr(one, quality)]
 
     @classmethod
-    def of(cls, places: Iterable[str | Path], *, precision: str = "fp32", broken: bool = False) -> "RunTable":
+    def of(
+        cls, places: Iterable[str | Path], *, precision: str = "fp32", device: str = "auto", broken: bool = False
+    ) -> "RunTable":
         """The runs that are these folders, or stand in them finished."""
         named: dict[str, Path] = {}
         for path in _folders(places):
@@ -130,7 +132,7 @@ class RunTable(Mapping[str, ServedRun]):
             named[name] = path
         if not named:
             raise WeftError("no finished run", where="weft serve", fix="train one first: weft train DATA")
-        return cls(ServedRun(name, _loaded(path, broken), precision) for name, path in named.items())
+        return cls(ServedRun(name, _loaded(path, device, broken), precision) for name, path in named.items())
 
 
 def _folders(places: Iterable[str | Path]) -> Iterator[Path]:
@@ -144,8 +146,8 @@ def _folders(places: Iterable[str | Path]) -> Iterator[Path]:
             yield from sorted(found)
 
 
-def _loaded(path: Path, broken: bool) -> Run:
-    run = load(path, broken=broken)
+def _loaded(path: Path, device: str, broken: bool) -> Run:
+    run = load(path, device=device, broken=broken)
     if not is_foreign(path) and describe(path).state not in (FINISHED, IMPORTED):
         raise WeftError("this run is not finished", where=str(path), fix="finish it: weft train --resume")
     assert run.task.asks  # refuses a run without a task

@@ -101,6 +101,7 @@ def each_of(
 ) -> list[Tensor]:
     """What `compute` makes of batches, for each graph: one row, or one for each of its nodes."""
     model, codec = run.stream, graph_codec(run.codecs)
+    device = next(model.parameters()).device
     model.eval()
     places = places_of(model.config)
     for graph in graphs:
@@ -109,7 +110,7 @@ def each_of(
     found: dict[int, Tensor] = {}
     with counted(progress, len(graphs), "graphs") as count:
         for some in in_order(GraphRows(encoded, np.zeros(len(encoded))).lengths()) if encoded else ():
-            values = compute(batch_of([encoded[i] for i in some], places)).float()
+            values = compute(batch_of([encoded[i] for i in some], places).to(device)).float().cpu()
             for row, i in enumerate(some.tolist()):
                 found[i] = values[row, : graphs[i].size] if values.ndim == 3 else values[row : row + 1]
             count(len(some))

@@ -65,17 +65,17 @@ def squared_steps(
     Steps from one patch to the next are left out, since seams are no texture.
     """
     hidden = ~seen if picture.missing is None else ~seen & ~picture.missing
-    found = []
-    for values in (filled, picture.pixels):
-        total = torch.zeros(len(values), dtype=torch.float64, device=values.device)
+    found, hidden = [], hidden.cpu()  # not every device has doubles
+    for values in (filled.cpu(), picture.pixels.cpu()):
+        total = torch.zeros(len(values), dtype=torch.float64)
         for axis in (2, 3):
             length = values.shape[axis] - 1
-            inside = (torch.arange(length, device=values.device) + 1) % patch > 0
+            inside = (torch.arange(length) + 1) % patch > 0
             inside = inside.view(-1, 1) if axis == 2 else inside
             both = hidden.narrow(axis, 0, length) & hidden.narrow(axis, 1, length) & inside
             total += torch.where(both, values.diff(dim=axis) ** 2, 0).sum((1, 2, 3), dtype=torch.float64)
         found.append(total)
-    return torch.stack(found, 1).cpu().numpy()
+    return torch.stack(found, 1).numpy()
 
 
 def answers(

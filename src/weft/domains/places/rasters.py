@@ -120,8 +120,8 @@ class Raster:
         embed = model.embed
         assert isinstance(embed, PointEmbed)
         with torch.inference_mode():
-            places = torch.from_numpy(self.codec.encode(self.places()))
-            return embed.code(embed.coords(places))[:, 0].reshape(self.height, self.width, -1).numpy()
+            places = torch.from_numpy(self.codec.encode(self.places())).to(next(model.parameters()).device)
+            return embed.code(embed.coords(places))[:, 0].reshape(self.height, self.width, -1).cpu().numpy()
 
     def pixels(self, label: LabelCodec, values: Tensor, span: tuple[float, float] | None = None) -> np.ndarray:
         """(Y, X, 1 or 3) bytes: colours as they are, numbers in shades within a span, classes in a colour each."""

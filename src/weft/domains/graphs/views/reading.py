@@ -172,7 +172,7 @@ def look_at_graph(
     node = _node(graph, how.node)
     model.eval()
     with record(model) as recorder:
-        values = model(batch_of(encoded, places)).float()
+        values = model(batch_of(encoded, places).to(next(model.parameters()).device)).float().cpu()
     answers = label.decode(values.flatten(0, -2), 1)
     said = [one["label"] if isinstance(label, ClassCodec) else f"{one['value']:g}" for one in answers]
     own = answers[node if len(answers) == graph.size else 0]
@@ -206,7 +206,8 @@ def study_graph(
     """The study of a graph's answer, or of that of one of its nodes."""
     if not graph.size:
         raise DataError("a graph without nodes has nothing to look at", where=graph.name)
-    raw, names = batch_of(codec.encode([graph]), places), [graph.node(node) for node in range(graph.size)]
+    raw = batch_of(codec.encode([graph]), places).to(next(model.parameters()).device)
+    names = [graph.node(node) for node in range(graph.size)]
     place = _node(graph, how.node) + 1 if isinstance(model.head, PerToken) else None
     far = (lambda: (hops(graph), "hops")) if len(graph.edges) else None
     return stream_study(model, raw, names=names, place=place, distances=far, **labelling.studied(label))
@@ -235,7 +236,7 @@ def _shares(reading: Reading, node: int, size: int, head: int | None) -> np.ndar
         edges, weights = found
         mine = edges.query == node
         rows = weights.new_zeros(weights.shape[1], size).index_add_(1, edges.key[mine], weights[mine].T)
-    return (rows.mean(0) if head is None else rows[head]).double().cpu().numpy()
+    return (rows.mean(0) if head is None else rows[head]).cpu().double().numpy()
 
 
 def _layer(reading: Reading, size: int) -> np.ndarray | EdgeWeights:

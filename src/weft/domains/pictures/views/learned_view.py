@@ -86,6 +86,7 @@ def position_codes(embed: PictureEmbed) -> np.ndarray:
         raise WeftError("this model has no position encodings", where="what", fix=fix)
     rows, columns = embed.config.grid
     side = embed.config.stride
-    blank = Picture(torch.zeros(1, embed.config.channels, rows * side, columns * side))
+    device = next(embed.parameters()).device
+    blank = Picture(torch.zeros(1, embed.config.channels, rows * side, columns * side, device=device))
     codes = embed.place.code(embed.coordinates(blank))
-    return codes[0].reshape(rows, columns, -1).float().numpy()
+    return codes[0].reshape(rows, columns, -1).float().cpu().numpy()

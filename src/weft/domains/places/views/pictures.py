@@ -88,7 +88,8 @@ def _alike(codec: PlaceCodec, raster: Raster, model: Stream, place: list[float])
 
     embed = model.embed
     with torch.inference_mode():
-        own = embed.code(embed.coords(torch.from_numpy(codec.encode(np.array([place])))))[0, 0].numpy()
+        at = torch.from_numpy(codec.encode(np.array([place]))).to(next(model.parameters()).device)
+        own = embed.code(embed.coords(at))[0, 0].cpu().numpy()
     codes = raster.codes(model)
     size = np.linalg.norm(codes, axis=-1) * np.linalg.norm(own)
     return codes @ own / np.maximum(size, 1e-12)
