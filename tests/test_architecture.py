@@ -55,8 +55,8 @@ DOMAINS: dict[str, set[str]] = {
 ABOVE_DOMAINS = {"registry", "recognising"}
 TORCH_FREE = ("cards", "settings", "reading", "dataset", "sample")  # roles of a domain
 NAMES = [
-    "Added", "Hidden", "Pinned", "Replaced", "Run", "Scaled", "Tokens", "Unread", "WeftError", "Without", "__version__",
-    "changed", "check", "fit", "load", "record", "train",
+    "Added", "Hidden", "Pinned", "Predictor", "Replaced", "Run", "Scaled", "Tokens", "Unread", "WeftError", "Without",
+    "__version__", "changed", "check", "fit", "load", "record", "train",
 ]  # fmt: skip
 
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from weft.core import Without as Without
     from weft.core import changed as changed
     from weft.core import record as record
+    from weft.runs import Predictor as Predictor
     from weft.runs import Run as Run
     from weft.runs import check as check
     from weft.runs import fit as fit
@@ -69,6 +70,7 @@ _homes = {
     "Added": "weft.core",
     "Hidden": "weft.core",
     "Pinned": "weft.core",
+    "Predictor": "weft.runs",
     "Replaced": "weft.core",
     "Run": "weft.runs",
     "Scaled": "weft.core",
@@ -84,8 +86,8 @@ _homes = {
 }
 
 __all__ = [
-    "Added", "Hidden", "Pinned", "Replaced", "Run", "Scaled", "Tokens", "Unread", "WeftError", "Without", "__version__",
-    "changed", "check", "fit", "load", "record", "train",
+    "Added", "Hidden", "Pinned", "Predictor", "Replaced", "Run", "Scaled", "Tokens", "Unread", "WeftError", "Without",
+    "__version__", "changed", "check", "fit", "load", "record", "train",
 ]  # fmt: skip
 
 

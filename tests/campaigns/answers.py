@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -73,19 +74,31 @@ def answers(count: int, place: Path, *, outputs: tuple[str, ...] = OUTPUTS, seed
     run, given = weft.load(FIXTURES / "finished" / "classify-text"), table(place / "in.csv")
     with mock.patch("weft.storage.growing.KEEP_EVERY", 0.0), mock.patch("weft.runs.many.BATCH", BATCH):
         warm([lambda: answer(run, given, place / name) for name in outputs], place)
-        for name in outputs:
-            answer(run, given, place / "straight" / name)
+        sizes = {name: _bytes_written(partial(answer, run, given, place / "straight" / name)) for name in outputs}
         while tally.total < count:
-            for name in outputs:
-                _one(run, given, place, name, chance, tally)
+            for name, size in sizes.items():
+                _one(run, given, place, name, size, chance, tally)
     shutil.rmtree(place)
     return tally
 
 
-def _one(run: "weft.Run", given: Path, place: Path, name: str, chance: random.Random, tally: Tally) -> None:
+def _bytes_written(act: Callable[[], None]) -> int:
+    """Do something that is not killed; how many bytes it writes."""
+    write, sizes = os.write, list[int]()
+
+    def counted(file: int, data: Any) -> int:
+        sizes.append(write(file, data))
+        return sizes[-1]
+
+    with mock.patch.object(os, "write", counted):
+        act()
+    return sum(sizes)
+
+
+def _one(run: "weft.Run", given: Path, place: Path, name: str, size: int, chance: random.Random, tally: Tally) -> None:
     """Kill one output, again and again, until it is whole."""
     out, straight = place / "killed" / name, (place / "straight" / name).read_bytes()
-    kind, size = f"killed while {name.removeprefix('out')} is written", 2 * len(straight)
+    kind = f"killed while {name.removeprefix('out')} is written"
     while (code := killed_at(chance.randrange(size), lambda: answer(run, given, out))) == -signal.SIGKILL:
         problem = "it had its name before it was whole" if out.exists() and out.read_bytes() != straight else None
         tally.count(kind, problem)

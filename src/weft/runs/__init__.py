@@ -7,6 +7,7 @@
     conversation              a talk with a run that continues texts
     many, shards              many inputs in batches, by shard; shards joined
     answered, answer_table    answers as they come, written to a file that grows; as a table, beside their inputs' rows
+    predictor                 a run as a function of columns, which can be pickled
     embedding                 vectors of inputs, and the nearest of them
     listing, comparing, ranking   runs in a folder; side by side; which of two is better
     cleaning, verifying       what a run no longer needs; whether it is still what it was
@@ -24,13 +25,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from weft.runs.checking import check as check
+    from weft.runs.predictor import Predictor as Predictor
     from weft.runs.run import Run as Run
     from weft.runs.run import load as load
     from weft.runs.start import train as train
     from weft.runs.training import fit as fit
 
-_homes = {"Run": "run", "check": "checking", "load": "run", "fit": "training", "train": "start"}
-__all__ = ["Run", "check", "fit", "load", "train"]
+_homes = {
+    "Predictor": "predictor",
+    "Run": "run",
+    "check": "checking",
+    "load": "run",
+    "fit": "training",
+    "train": "start",
+}
+__all__ = ["Predictor", "Run", "check", "fit", "load", "train"]
 
 
 def __getattr__(name: str) -> Any:

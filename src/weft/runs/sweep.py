@@ -5,13 +5,17 @@ runs/book-sweep-1/
     1-lr=0.001-dropout=0/         a run of the first round
     3-lr=0.001-dropout=0/         the winner, trained again for the whole of the last round
 
+On a disk that several machines share, each that goes on with the sweep takes runs that nobody holds.
+
 Every round trains from the beginning: learning rates fall to zero over a run's own time, and models are sized by it, so
 that a short run is no first part of a long one. Loads no torch itself.
 """
 
+import contextlib
 import itertools
 import math
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,12 +28,15 @@ from weft.runs.finding import require_run
 from weft.runs.ranking import deciding, score
 from weft.runs.start import Asked, choose, train
 from weft.storage import store
+from weft.storage.lock import InUse
 from weft.training.folder import RunFolder, check_place
 from weft.training.launched import launched
 from weft.training.naming import fresh_folder
 from weft.training.schedule import Budget
 
 REQUEST = "sweep.json"
+LOOK_EVERY = 5.0  # seconds between looks at runs that other processes train
+STALE = 3600.0  # seconds after which what a killed process left is removed
 MOST = 64  # runs in the first round
 UNUSUAL = re.compile(r"[^\w.=+-]+")  # what a folder's name does without
 Words = Mapping[str, Any]
@@ -151,7 +158,7 @@ def _train(
     for number, count in enumerate(counts, 1):
         minutes = float(words["minutes"]) / len(counts) / count
         say(f"round {number} of {len(counts)}: {count} {'run' if count == 1 else 'runs'} of {minutes:.3g} minutes")
-        here = [_one(folder, number, trial, {**words, "minutes": minutes}, settings, say) for trial in left]
+        here = _round(folder, number, left, {**words, "minutes": minutes}, settings, say)
         done += here
         measure = deciding(here[0].metrics)
         best = sorted(here, key=lambda one: score(one.metrics, measure), reverse=True)
@@ -159,19 +166,59 @@ def _train(
     return Sweep(store.shown(folder), measure, tuple(done))
 
 
+def _round(
+    folder: Path,
+    number: int,
+    trials: Sequence[Mapping[str, str]],
+    words: Words,
+    settings: Words,
+    say: Callable[[str], None],
+) -> list[Swept]:
+    """The runs of a round; each is trained by the process, of this or another machine, that finds it held by nobody."""
+    found: dict[int, Swept] = {}
+    waits = False
+    while len(found) < len(trials):
+        before = len(found)
+        for i, trial in enumerate(trials):
+            if i in found:
+                continue
+            path = _path(folder, number, trial)
+            lock = store.RunLock(folder, name=f".{path.name}.lock", stale=STALE)
+            with contextlib.suppress(InUse), contextlib.nullcontext() if _measured(path) else lock:
+                found[i] = _one(path, number, trial, words, settings, say)
+        if len(found) == before:
+            if not waits:
+                say("waiting for the runs of this round that others train")
+            waits = True
+            time.sleep(LOOK_EVERY)
+    return [found[i] for i in range(len(trials))]
+
+
+def _measured(path: Path) -> bool:
+    """Whether a run is trained and its measures are known."""
+    return RunFolder(path).exists and RunFolder(path).finished and "result" in RunFolder(path).config()
+
+
+def _path(folder: Path, number: int, trial: Mapping[str, str]) -> Path:
+    """Where a run of a round lies."""
+    return store.inside(folder, f"{number}-{UNUSUAL.sub('-', _label(trial))[:120]}")
+
+
+def _label(trial: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in trial.items())
+
+
 def _one(
-    folder: Path, number: int, trial: Mapping[str, str], words: Words, settings: Words, say: Callable[[str], None]
+    path: Path, number: int, trial: Mapping[str, str], words: Words, settings: Words, say: Callable[[str], None]
 ) -> Swept:
     """Train one run of a round, or go on with it, or take its result where it is finished."""
-    label = " ".join(f"{name}={value}" for name, value in trial.items())
-    path = store.inside(folder, f"{number}-{UNUSUAL.sub('-', label)[:120]}")
     place = RunFolder(path)
-    say(f"\n{label}")
+    say(f"\n{_label(trial)}")
     chosen = {**settings, **{name: value for name, value in trial.items() if name != "model"}}
     named = {**words, **{name: value for name, value in trial.items() if name == "model"}}
     if not place.exists:
         train(out=path, **named, **chosen)
-    elif not place.finished:
+    elif not _measured(path):
         train(out=path, resume=True)
     return Swept(number, store.shown(path), dict(trial), place.config()["result"]["metrics"])
 

@@ -27,6 +27,11 @@ FILE_MODE = 0o664  # before the umask: never writable by everyone, not even with
 _TEMPORARY = re.compile(r"\.tmp-[0-9a-f]{12}")
 _WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 
+
+class InUse(WeftError):
+    """Another process holds it."""
+
+
 _held: set["RunLock"] = set()
 
 
@@ -68,8 +73,9 @@ class RunLock:
     seconds. Whoever adds a file to a finished run, such as a picture, holds no lock.
     """
 
-    def __init__(self, folder: Path, *, stale: float = 0.0):
-        self.folder, self.path, self.stale = folder, folder / ".lock", stale
+    def __init__(self, folder: Path, *, stale: float = 0.0, name: str = ".lock"):
+        """`name` is that of the lock's file, where a folder has several things to hold."""
+        self.folder, self.path, self.stale = folder, folder / name, stale
         self._file: int | None = None
 
     def __enter__(self) -> Self:
@@ -109,7 +115,7 @@ class RunLock:
         fix = "wait for it or stop it, or choose another folder with --out"
         if host != socket.gethostname():
             fix += f"; if that process no longer runs, delete {shown(self.path)}"
-        return WeftError(f"in use by pid {pid} on {host} since {since}", where=shown(self.folder), fix=fix)
+        return InUse(f"in use by pid {pid} on {host} since {since}", where=shown(self.folder), fix=fix)
 
     def _release(self) -> None:
         file, self._file = self._file, None

@@ -176,6 +176,13 @@ def opened(path: Path, columns: tuple[InputColumn, ...], reader: Reader[Any], as
     if not table.columns:
         problem = next((fault.problem for fault in table.faults()), "no rows")
         raise DataError(problem, where=shown(path), fix="name a table that has rows")
+    return found_in(table, columns, reader, asked)
+
+
+def found_in(
+    table: Table, columns: tuple[InputColumn, ...], reader: Reader[Any], asked: Mapping[str, str]
+) -> InputTable:
+    """A table that is open, with the columns that inputs are made of."""
     table = reader.named(table)
     return InputTable(table, columns, _places(table, columns, reader.roles, asked))
 
