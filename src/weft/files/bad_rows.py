@@ -36,6 +36,11 @@ def listing(most: int) -> Iterator[None]:
         _listed.reset(token)
 
 
+def current_listing() -> int:
+    """How many bad rows are recorded one by one, here and now."""
+    return _listed.get()
+
+
 def check_skip(skip: Skip, unit: str = "rows") -> None:
     """Refuse what is neither a number nor a share."""
     if skip is not None and (isinstance(skip, bool) or not skip >= 0 or (isinstance(skip, float) and skip > 1)):

@@ -35,6 +35,11 @@ def header_said(header: bool | None) -> Iterator[None]:
         _header.reset(token)
 
 
+def current_header() -> bool | None:
+    """What the user says of first rows, here and now."""
+    return _header.get()
+
+
 class LearnedColumn(str):
     """The name of a column that a run learned from: taken where a table has it, else the column is found as usual.
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from weft.files.bad_rows import current_listing
 from weft.files.bounds import is_true, outside_allowed
-from weft.files.decoding import reading_as
-from weft.files.finding import endings_said
-from weft.files.roles import header_said
+from weft.files.decoding import current_encoding, reading_as
+from weft.files.finding import endings_asked, endings_said
+from weft.files.roles import current_header, header_said
 
 WAYS = ("outside", "encoding", "header", "endings")  # settings of how files are read
 
@@ -22,6 +23,11 @@ def read_options(settings: dict[str, Any]) -> dict[str, Any]:
         "header": None if header is None else is_true(header),
         "endings": tuple(endings.split(",") if isinstance(endings, str) else endings),
     }
+
+
+def current_ways() -> list[Any]:
+    """All that decides, besides the files and a reader's own settings, what is read from them here and now."""
+    return [current_encoding(), current_header(), list(endings_asked() or ()), current_listing()]
 
 
 @contextmanager

@@ -7,14 +7,17 @@ import mmap
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from weft.errors import StorageError
 from weft.modalities.tokenizer import Tokenizer
+from weft.storage.marked import MarkedPieces
+from weft.storage.prepared import StagedEntry, key_of, lasting_store
 
-MAX_BYTES_IN_MEMORY = 256 * 2**20  # of ids; more go to a temporary file
+MAX_BYTES_IN_MEMORY = 16 * 2**20  # of ids; more go to a file and are mapped: held in memory they would be copied twice
 CHUNK_CHARACTERS = 32 * 2**10  # given to the tokenizer library at a time
 MAX_UNBROKEN = 2**20  # characters without white space; a longer run of them is cut
 MAX_WORD = 256  # characters of a word that merges are learned from: the time grows with the square of its length
@@ -34,9 +37,14 @@ def ended(texts: Iterable[str]) -> Iterator[str | None]:
 def encode_pieces(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> np.ndarray:
     """A stream of documents as one array of ids: the end token, then each document with an end token after it.
 
-    More than 256 MiB of ids are kept in a temporary file that has no name, and mapped into memory to be read.
+    The ids of a large text that is known by its mark are kept, and mapped into memory to be read. Of other texts more
+    than 16 MiB of ids go to a temporary file that has no name, which is mapped too.
     """
     end = np.array([tokenizer.end], tokenizer.dtype)
+    store = lasting_store(pieces.bytes) if isinstance(pieces, MarkedPieces) else None
+    if isinstance(pieces, MarkedPieces) and store is not None:
+        key = key_of("stream of ids", pieces.mark, tokenizer.digest)
+        return store.entry(key, partial(_write_ids, tokenizer, pieces), {"kind": "ids of text"}).arrays["ids"]
     try:
         with tempfile.SpooledTemporaryFile(max_size=MAX_BYTES_IN_MEMORY) as spool:
             spool.write(end.tobytes())
@@ -51,6 +59,13 @@ def encode_pieces(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> np.ndar
     except OSError as error:
         problem, fix = f"no room for the ids: {error.strerror}", "free some space, or set TMPDIR to another folder"
         raise StorageError(problem, where=tempfile.gettempdir(), fix=fix) from None
+
+
+def _write_ids(tokenizer: Tokenizer, pieces: Iterable[str | None], staged: StagedEntry) -> None:
+    ids, end = staged.array("ids", tokenizer.dtype), np.array([tokenizer.end], tokenizer.dtype)
+    ids.append(end)
+    for some in _encoded(tokenizer, pieces):
+        ids.append(end if some is None else some)
 
 
 def _encoded(tokenizer: Tokenizer, pieces: Iterable[str | None]) -> Iterator[np.ndarray | None]:

@@ -11,6 +11,8 @@ from weft.json_text import MAX_JSON_BYTES, write_json
 from weft.modalities.encoding import CHUNK_CHARACTERS, MAX_UNBROKEN, parts_of, short_words
 from weft.modalities.tokenizer import Tokenizer, any_of, codes_of
 from weft.modalities.tokenizer_json import MAX_VOCAB, UNKNOWN, byte_letters, check_symbols, made, typed
+from weft.storage.marked import MarkedPieces
+from weft.storage.prepared import StagedEntry, key_of, lasting_store
 
 KINDS = ("bytes", "characters", "bpe")
 LEARNED_CHARACTERS = (
@@ -68,6 +70,21 @@ def train(
     if kind not in KINDS:
         raise ConfigError(f"unknown tokenizer {kind!r}", fix=f"{nearest(kind, KINDS)}, or the path of a tokenizer.json")
     check_symbols((*symbols, *marks))
+    store = lasting_store(pieces.bytes) if isinstance(pieces, MarkedPieces) else None
+    if not isinstance(pieces, MarkedPieces) or store is None:
+        return _learned(kind, pieces, vocab, characters, extra)
+
+    def learn(staged: StagedEntry) -> None:
+        staged.values["json"] = _learned(kind, pieces, vocab, characters, extra).to_json()
+
+    key = key_of("tokenizer", pieces.mark, kind, vocab, characters, mask, list(symbols), list(marks))
+    return Tokenizer.from_json(store.entry(key, learn, {"kind": "tokenizer"}).values["json"])
+
+
+def _learned(
+    kind: str, pieces: Iterable[str | None], vocab: int | None, characters: int | None, extra: Mapping[str, Any]
+) -> Tokenizer:
+    symbols = extra["symbols"]
     if kind == "bpe":
         return _train_bpe(without(symbols, pieces), vocab, characters or 0, extra)
     if kind == "bytes":

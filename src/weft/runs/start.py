@@ -20,8 +20,9 @@ from weft.files.ways import read_options, reading
 from weft.requirements import check_requirements
 from weft.runs.finding import require_run
 from weft.storage.disk import shown
+from weft.storage.prepared import prepared_in
 from weft.tasks.card import Card
-from weft.tasks.settings.limits import as_options, take_baselines, with_settings
+from weft.tasks.settings.limits import as_options, take_baselines, take_prepared, with_settings
 from weft.tasks.settings.sized import SizedTraining
 from weft.training.folder import RunFolder, check_place
 from weft.training.launched import launched
@@ -89,10 +90,10 @@ def train(
     sources = tuple(str(s) for s in ([data] if isinstance(data, str | Path) else data))
     budget = Budget(steps=steps, minutes=minutes, epochs=epochs)
     plain = {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
-    baselines = take_baselines(plain)
+    baselines, prepared = take_baselines(plain), take_prepared(plain)
     asked = Asked(sources, task, model, preset, budget, _text(from_), _text(valid), plain, baselines)
     place = None if out is None else RunFolder(out)
-    with StopRequest() as stop, _processes():
+    with StopRequest() as stop, prepared_in(prepared), _processes():
         if launched() > 1 and int(os.environ.get("RANK", "0")) > 0:
             return _training().train_beside(sources, place, stop)
         progress = Progress(quiet=quiet)

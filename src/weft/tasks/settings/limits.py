@@ -69,3 +69,11 @@ def _natural(value: object, kind: Any) -> object:
     if isinstance(value, list | tuple) and kind == tuple[str, ...]:
         return [_natural(one, str) for one in value]
     return value
+
+
+def take_prepared(settings: dict[str, Any]) -> str | None:
+    """Take the word `prepared` out of all settings: the folder where prepared data is kept; "none" keeps nothing."""
+    said = settings.pop("prepared", None)
+    if said is not None and (not isinstance(said, str) or not said):
+        raise ConfigError(f"expected a folder, or none, found {said!r}", where="--set prepared")
+    return said

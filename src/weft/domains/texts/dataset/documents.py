@@ -1,6 +1,7 @@
 """Holding some of a text out. Knows documents and shares; refuses to know what they say, and tokens."""
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -9,22 +10,26 @@ import numpy as np
 from weft.domains.texts.reading.corpus import Corpus
 from weft.errors import ConfigError, DataError
 from weft.files.decoding import shown
+from weft.storage.marked import MarkedPieces
+from weft.storage.prepared import StagedEntry, key_of, lasting_store
 
 FEW = 20  # below this number of documents the text is cut instead of dealt out
 
 
 @dataclass(frozen=True)
 class CorpusPart:
-    """A share of a corpus: a rule that lets some of its stream through, and how much that is."""
+    """A share of a corpus: a rule that lets some of its stream through, a mark of the rule, and how much that is."""
 
     characters: int
     bytes: int
     corpus: Corpus = field(repr=False)
-    choose: Callable[[Iterator[str | None]], Iterator[str | None]] = field(repr=False)
+    choose: Callable[[Iterable[str | None]], Iterator[str | None]] = field(repr=False)
+    mark: str
 
-    def pieces(self) -> Iterator[str | None]:
+    def pieces(self) -> MarkedPieces:
         """The text of this part. A document that is cut has its end, and so its None, in the later part."""
-        return self.choose(self.corpus.pieces())
+        mark = f"{self.corpus.fingerprint} {self.mark}"
+        return MarkedPieces(mark, self.bytes, lambda: self.choose(self.corpus.pieces()))
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,8 @@ def _draw(marks: np.ndarray, share: float) -> np.ndarray | None:
 def _deal(corpus: Corpus, share: float, held: np.ndarray) -> TextSplit:
     def part(keep: np.ndarray) -> CorpusPart:
         characters, size = (int(total) for total in corpus.marks[keep, 1:].sum(axis=0))
-        return CorpusPart(characters, size, corpus, partial(_whole, keep))
+        mark = hashlib.sha256(np.packbits(keep).tobytes()).hexdigest()
+        return CorpusPart(characters, size, corpus, partial(_whole, keep), f"documents {mark}")
 
     rule = (
         f"{held.sum()} of {corpus.documents} documents: about {_percent(share)}, the first in order of the SHA-256 of "
@@ -92,19 +98,32 @@ def _cut(corpus: Corpus, share: float) -> TextSplit:
         where = ", ".join(shown(str(file.path)) for file in corpus.files[:3])
         raise DataError(problem, where=where, fix="add more text, or name other data to validate on")
     sides = partial(_stretch, 0, cut), partial(_stretch, cut, corpus.characters)
-    size = sum(len(piece.encode("utf-8")) for piece in sides[0](corpus.pieces()) if piece)
+    size = _bytes_of(sides[0], corpus, cut)
     rule = (
         f"the last {_percent(share)} of the text: characters {cut} to {corpus.characters} of the documents put one "
         "after another"
     )
     train, valid = (
-        CorpusPart(cut, size, corpus, sides[0]),
-        CorpusPart(corpus.characters - cut, corpus.bytes - size, corpus, sides[1]),
+        CorpusPart(cut, size, corpus, sides[0], f"characters to {cut}"),
+        CorpusPart(corpus.characters - cut, corpus.bytes - size, corpus, sides[1], f"characters from {cut}"),
     )
     return TextSplit(train, valid, rule)
 
 
-def _whole(keep: np.ndarray, pieces: Iterator[str | None]) -> Iterator[str | None]:
+def _bytes_of(side: Callable[[Iterable[str | None]], Iterator[str | None]], corpus: Corpus, cut: int) -> int:
+    """The bytes of the characters before a cut; of a large text they are counted once."""
+
+    def count(staged: StagedEntry) -> None:
+        staged.values["bytes"] = sum(len(piece.encode("utf-8")) for piece in side(corpus.pieces()) if piece)
+
+    store = lasting_store(corpus.bytes)
+    if store is not None:
+        found: int = store.entry(key_of("cut", corpus.fingerprint, cut), count).values["bytes"]
+        return found
+    return sum(len(piece.encode("utf-8")) for piece in side(corpus.pieces()) if piece)
+
+
+def _whole(keep: np.ndarray, pieces: Iterable[str | None]) -> Iterator[str | None]:
     """The documents that are kept. Reads on to the end, where a change of the files shows."""
     document = 0
     for piece in pieces:
@@ -113,7 +132,7 @@ def _whole(keep: np.ndarray, pieces: Iterator[str | None]) -> Iterator[str | Non
         document += piece is None
 
 
-def _stretch(start: int, stop: int, pieces: Iterator[str | None]) -> Iterator[str | None]:
+def _stretch(start: int, stop: int, pieces: Iterable[str | None]) -> Iterator[str | None]:
     """The characters from start to stop, with the document ends that follow one of them."""
     position = 0
     for piece in pieces:

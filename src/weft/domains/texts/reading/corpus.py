@@ -9,8 +9,9 @@ or .parquet are taken; where it has none, all that are text; or those with the e
 import hashlib
 import shlex
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,12 +31,17 @@ from weft.files.mailboxes import mails
 from weft.files.pictures.formats import named_as_picture
 from weft.files.survey import NO, Judgement, Survey, Surveyed
 from weft.files.tables import Table, is_table, open_table
+from weft.files.ways import current_ways
 from weft.files.workbooks import PARQUET
+from weft.storage.file_marks import FileMarks
+from weft.storage.marked import MarkedPieces
+from weft.storage.prepared import StagedEntry, key_of, lasting_store
 
 ENDINGS = (".txt", ".md", ".jsonl", *MAILS, PARQUET)
 STRUCTURED = (".json", ".geojson", ".ipynb")
 TABBED = "columns with tabs between them, in a file without the ending of a table"
 TAB_LINES = 200  # lines looked at to tell a table from a text
+LISTED_FILES = 20  # that are named where prepared data is listed
 FEW = 20  # files of a folder that are opened to tell whether it holds text
 FIX = 'every line must be an object with a text, as in {"text": "Once upon a time"}'
 
@@ -81,8 +87,11 @@ class Corpus:
     encoding: str | None = None  # of the files, where the user named one
     passed_by: Mapping[str, int] = field(default_factory=dict)  # bytes of text by the endings that were not taken
 
-    def pieces(self) -> Iterator[str | None]:
+    def pieces(self) -> MarkedPieces:
         """The text again, from the files. A file that has changed since it was first read is refused at its end."""
+        return MarkedPieces(self.fingerprint, self.bytes, self._pieces)
+
+    def _pieces(self) -> Iterator[str | None]:
         for file in self.files:
             digest = _Digest()
             for piece in _documents(file.path, self.encoding):
@@ -123,8 +132,36 @@ def read_corpus(sources: Sequence[str | Path | GivenText], skip: Skip = None) ->
     given = [source for source in sources if isinstance(source, GivenText)]
     named = [source for source in sources if not isinstance(source, GivenText)]
     found = find(named, endings_asked() or ENDINGS, others=True) if named or not given else FoundFiles((), ())
-    paths: list[Path | GivenText] = [*given, *found.paths]
-    files, skipped = [], list(found.skipped)
+    read = partial(_read_paths, [*given, *found.paths], skip)
+    whole = read() if given else _remembered(found.paths, skip, read)
+    return replace(whole, skipped=(*found.skipped, *whole.skipped), passed_by=found.passed_by)
+
+
+def _remembered(paths: Sequence[Path], skip: Skip, read: Callable[[], Corpus]) -> Corpus:
+    """What files hold; where they are as they were when they were last read, it is known without reading them."""
+    marks = FileMarks.of(paths)
+    store = None if marks is None else lasting_store(marks.bytes)
+    if marks is None or store is None:
+        return read()
+
+    def scan(staged: StagedEntry) -> None:
+        whole = read()
+        staged.array("marks", np.uint64, width=3).append(whole.marks)
+        files = [(str(file.path), file.bytes, file.documents, file.digest) for file in whole.files]
+        kept = ("skipped", "fingerprint", "characters", "bytes", "documents", "distinct", "encoding")
+        staged.values.update({"files": files, **{name: getattr(whole, name) for name in kept}})
+
+    key = key_of("corpus", marks.files, [str(path) for path in paths], skip, current_ways())
+    source = {"kind": "text", "files": [str(path) for path in paths[:LISTED_FILES]]}
+    entry = store.entry(key, scan, source, keep=lambda: marks.trusted(paths))
+    values = dict(entry.values)
+    files = tuple(SourceFile(Path(path), *more) for path, *more in values.pop("files"))
+    skipped = tuple((where, reason) for where, reason in values.pop("skipped"))
+    return Corpus(files=files, skipped=skipped, marks=entry.arrays["marks"], **values)
+
+
+def _read_paths(paths: Sequence[Path | GivenText], skip: Skip) -> Corpus:
+    files, skipped = list[SourceFile](), list[tuple[str, str]]()
     whole, marks, seen = hashlib.sha256(), array("Q"), np.zeros(0x110000, bool)
     bad = BadRows(skip, len(paths))
     for path in paths:
@@ -160,7 +197,6 @@ def read_corpus(sources: Sequence[str | Path | GivenText], skip: Skip = None) ->
         distinct=int(seen.sum()),
         marks=table,
         encoding=current_encoding(),
-        passed_by=found.passed_by,
     )
 
 
