@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers.serving import Running, until
 
+from weft.core.changes import Without
 from weft.tasks.asks import Given
 from weft.web.table import RunTable
 
@@ -197,3 +198,38 @@ def test_the_real_client_of_openai_reads_it_all(server: Running):
     assert len(vectors) == 2 and len(vectors[0].embedding) == len(vectors[1].embedding) > 1
     with pytest.raises(openai.NotFoundError):
         client.completions.create(model="x", prompt="a")
+
+
+def test_a_changed_model_writes_for_one_request_beside_the_others(server: Running, table: RunTable):
+    change, ask = {"type": "Without", "layer": 1, "branch": "mix"}, {**ASK, "temperature": 0, "max_tokens": 40}
+    plain = server.post(WRITE, ask).json["choices"][0]["text"]
+    with table["language-model"].run.changed(Without(1, branch="mix")):
+        known = text_of(table, "Once", max_tokens=40, temperature=0, seed=3)[0]
+    found: dict[str, str] = {}
+
+    def asked(name: str, more: dict[str, Any]) -> None:
+        found[name] = server.post(WRITE, {**ask, **more}).json["choices"][0]["text"]
+
+    both = {"changed": {"weft": {"changes": [change]}}, "plain": {}}
+    threads = [threading.Thread(target=asked, args=one) for one in both.items()]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert found == {"changed": known, "plain": plain} and known != plain
+    for bad in ([{**change, "layer": 99}], [{**change, "row": 1}], [{**change, "type": "Replaced", "of": "x"}], "x"):
+        assert server.post(WRITE, {**ask, "weft": {"changes": bad}}).status == 400
+
+
+def test_programs_send_forms_as_libretranslate_takes_them_and_pages_cannot(server: Running):
+    (pair,) = server.get("/languages").json
+    form = f"q=The+dog.&source={pair['code']}&target={pair['targets'][0]}&api_key=x".encode()
+    kind = {"content-type": "application/x-www-form-urlencoded"}
+    found = server.ask("POST", "/translate", form, kind)
+    asked = {"q": "The dog.", "source": pair["code"], "target": pair["targets"][0]}
+    assert found.status == 200 and found.json == server.post("/translate", asked).json
+    home = f"http://127.0.0.1:{server.port}"
+    for header in ({"origin": home}, {"sec-fetch-site": "same-origin"}, {"origin": "null"}):
+        assert server.ask("POST", "/translate", form, {**kind, **header}).status in (403, 415)
+    for bad in (b"q", b"q=a&q=b", b"q=%ff&target=x", b"&".join(b"a%d=1" % i for i in range(99)), "q=\u00e9".encode()):
+        assert server.ask("POST", "/translate", bad, kind).status == 400

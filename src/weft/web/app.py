@@ -11,12 +11,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from weft.errors import WeftError
-from weft.web import libre, openai
+from weft.web import libre
 from weft.web.engine import Engine
 from weft.web.guard import Allowed, Guard
 from weft.web.limits import Limits
 from weft.web.looks import Looks, kept, look
 from weft.web.metrics import Metrics
+from weft.web.openai.chat import chat
+from weft.web.openai.completions import completions
+from weft.web.openai.embeddings import embeddings
+from weft.web.openai.models import model, models
 from weft.web.openapi import description
 from weft.web.pages import pages
 from weft.web.predict import list_runs, predict
@@ -40,11 +44,11 @@ def application(table: RunTable, allowed: Allowed, limits: Limits | None = None)
         route("/api/predict/{run}", predict, "POST"),
         route("/api/look/{run}", look, "POST"),
         route("/look/{look}", kept, open=True),
-        route("/v1/models", openai.models),
-        route("/v1/models/{run}", openai.model),
-        route("/v1/completions", openai.completions, "POST"),
-        route("/v1/chat/completions", openai.chat, "POST"),
-        route("/v1/embeddings", openai.embeddings, "POST"),
+        route("/v1/models", models),
+        route("/v1/models/{run}", model),
+        route("/v1/completions", completions, "POST"),
+        route("/v1/chat/completions", chat, "POST"),
+        route("/v1/embeddings", embeddings, "POST"),
         route("/translate", libre.translate, "POST"),
         route("/languages", libre.languages),
     ]

@@ -1,11 +1,13 @@
 """What a request says: bytes within the limit, or strict JSON, whose fields are taken by name and type.
 
-A body is JSON (application/json) or the bytes of one input; forms and plain text, which any page may send without
-asking first, are refused, and so are compressed bodies.
+A body is JSON (application/json) or the bytes of one input; plain text and forms, which any page may send without
+asking first, are refused, and so are compressed bodies. Clients of LibreTranslate send forms: theirs are read where no
+browser sent them.
 """
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
@@ -17,6 +19,7 @@ from weft.web.replies import Refusal
 
 T = TypeVar("T")
 MOST_CHANGES = 64
+FORM, MOST_FIELDS = "application/x-www-form-urlencoded", 16
 BYTES = {
     "application/octet-stream": "", "image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp",
     "image/gif": ".gif", "image/bmp": ".bmp", "image/tiff": ".tif", "application/x-netcdf": ".nc",
@@ -53,6 +56,23 @@ async def json_of(request: Request, limits: Limits) -> "JsonFields":
     if kind_of(request) != "application/json":
         raise Refusal(415, "expected a body of JSON", fix="send the header Content-Type: application/json", close=True)
     return JsonFields(strict(await body_of(request, limits)))
+
+
+async def fields_of(request: Request, limits: Limits) -> "JsonFields":
+    """The fields of a body of JSON, or of a form that no page sent: browsers name the origin of every form."""
+    headers = request.headers
+    if kind_of(request) != FORM or "origin" in headers or "sec-fetch-site" in headers or "sec-fetch-mode" in headers:
+        return await json_of(request, limits)
+    try:
+        said = (await body_of(request, limits)).decode("ascii")
+        pairs = parse_qsl(
+            said, keep_blank_values=True, strict_parsing=True, errors="strict", max_num_fields=MOST_FIELDS
+        )
+    except ValueError:
+        raise Refusal(400, "the form cannot be read") from None
+    if len(dict(pairs)) != len(pairs):
+        raise Refusal(400, "a field of the form stands twice")
+    return JsonFields({name: int(text) if name == "alternatives" and text.isdigit() else text for name, text in pairs})
 
 
 def strict(body: bytes) -> Any:
@@ -128,13 +148,19 @@ class JsonFields:
 
 
 def changes_in(fields: JsonFields) -> tuple[Change, ...]:
-    """The changes of the model that a request asks for; none may name an input, which would be opened."""
-    said = fields.take("changes", list, [])
+    """The changes of the model that a request asks for."""
+    return changes_of(fields.any("changes"), "changes")
+
+
+def changes_of(value: Any, where: str) -> tuple[Change, ...]:
+    """Changes as JSON has them. None may name an input, which would be opened, or a row: others may share the batch."""
+    said = [] if value is None else typed(value, list, where)
     if len(said) > MOST_CHANGES:
-        raise Refusal(400, f"at most {MOST_CHANGES} changes", where="changes")
-    found = tuple(changes_from_json(said, where="changes"))
-    if any(getattr(one, key, None) is not None for one in found for key in ("of", "minus")):
-        raise Refusal(400, "a change names no other input here", where="changes", fix="leave out of and minus")
+        raise Refusal(400, f"at most {MOST_CHANGES} changes", where=where)
+    found = tuple(changes_from_json(said, where=where))
+    for key in ("of", "minus", "row"):
+        if any(getattr(one, key, None) is not None for one in found):
+            raise Refusal(400, "a change names no other input and no row here", where=where, fix=f"leave out {key}")
     return found
 
 

@@ -7,7 +7,7 @@ steps of any other work; what else waits and is alike is computed together.
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import torch
 
@@ -28,7 +28,7 @@ class Engine:
         self.draining = False
         self._waiting: deque[ServedJob] = deque()
         self._working: list[ServedJob] = []
-        self._writers: dict[tuple[str, str], RunWriter] = {}
+        self._writers: dict[Hashable, RunWriter] = {}
         self._change, self._closed = threading.Condition(), False
         self._thread = threading.Thread(target=self._work, name="weft engine", daemon=True)
         self._thread.start()
@@ -148,7 +148,7 @@ class Engine:
             writer = self._writers.get(job.key)
             try:
                 if writer is None:
-                    writer = self._writers[job.key] = RunWriter(job.served, job.precision)
+                    writer = self._writers[job.key] = RunWriter(job.served, job.precision, job.changes)
             except Exception as error:
                 job.fail(error)
             else:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from weft.files.languages import language
 from weft.tasks.asks import Answer, Given
-from weft.web.bodies import json_of, typed
+from weft.web.bodies import fields_of, typed
 from weft.web.jobs import Cost, WholeJob
 from weft.web.predict import asked_tokens, settled
 from weft.web.replies import Refusal, reply
@@ -44,7 +44,7 @@ async def languages(request: Request) -> Response:
 async def translate(request: Request) -> Response:
     """A text, or several, in another language."""
     state = state_of(request)
-    fields = await json_of(request, state.limits)
+    fields = await fields_of(request, state.limits)
     q, source, target = fields.any("q"), fields.take("source", str, "auto"), fields.take("target", str, "")
     alternatives, form = fields.take("alternatives", int, 0), fields.take("format", str, "text")
     fields.ignore("api_key")

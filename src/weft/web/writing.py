@@ -1,8 +1,10 @@
 """Texts that are written together: a job of several lines, and the writer of a run that its lines join and leave."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 
+from weft.core.changes import Change
 from weft.generate.compute import prepared
 from weft.generate.prompts import Prompt
 from weft.generate.together import Scored, Together, WrittenLine, scored_prompt
@@ -33,10 +35,12 @@ class WritingJob(ServedJob):
         likeliest: int | None = None,
         echo: bool = False,
         streams: bool = False,
+        changes: tuple[Change, ...] = (),
     ):
+        """`changes` are those of the model, for these lines alone."""
         super().__init__(served, cost, unsent)
         self.prompts, self.precision, self.echo, self.streams = prompts, precision, echo, streams
-        self.likeliest = likeliest
+        self.likeliest, self.changes = likeliest, changes
         self.groups = [[WrittenLine(one, sample, likeliest) for sample in range(samples)] for one in prompts]
         self.lines = [line for group in self.groups for line in group]
         self.echoed: list[list[Scored]] = []  # the scored tokens of each prompt
@@ -45,9 +49,9 @@ class WritingJob(ServedJob):
         self._begun = time.perf_counter()
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> Hashable:
         """Lines with the same are written together."""
-        return self.served.name, self.precision
+        return self.served, self.precision, self.changes
 
     def start(self, together: Together, metrics: Metrics) -> None:
         """Read the prompts."""
@@ -71,12 +75,22 @@ class WritingJob(ServedJob):
 
 
 class RunWriter:
-    """The lines of one run that are being written."""
+    """The lines of one run that are being written, under the same changes of its model."""
 
-    def __init__(self, served: ServedRun, precision: str):
-        model = prepared(served.run.model, precision)
-        assert isinstance(model, Stream)
-        self.together, self.jobs = Together(model), list[WritingJob]()
+    def __init__(self, served: ServedRun, precision: str, changes: tuple[Change, ...] = ()):
+        self.served, self.changes, self.jobs = served, changes, list[WritingJob]()
+        with self._changed():
+            model = prepared(served.run.model, precision)
+            assert isinstance(model, Stream)
+            self.together = Together(model)
+
+    @contextmanager
+    def _changed(self) -> Iterator[None]:
+        if not self.changes:
+            yield
+            return
+        with self.served.run.changed(*self.changes):
+            yield
 
     @property
     def rows(self) -> int:
@@ -86,7 +100,8 @@ class RunWriter:
     def add(self, job: WritingJob, metrics: Metrics) -> None:
         """Read the prompts of a job; one that fails leaves no line behind."""
         try:
-            job.start(self.together, metrics)
+            with self._changed():
+                job.start(self.together, metrics)
         except Exception as error:
             self.together.leave(job.lines)
             job.fail(error)
@@ -106,7 +121,8 @@ class RunWriter:
         going = [job for job in self.jobs if not job.left]
         before = sum(len(line.ids) for job in going for line in job.lines)
         try:
-            self.together.step()
+            with self._changed():
+                self.together.step()
         except Exception as error:
             self.together = Together(self.together.model)
             for job in going:
