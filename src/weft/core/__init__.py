@@ -21,6 +21,7 @@ mixers with one call: `mixer(x, at, slots)`.
     recording                 keeps queries, keys and values, the stream and what branches add, for those who look
     changes                   what may be switched off, scaled, unread, pinned, replaced, added, hidden
     inside, watched_reading   where a pass is kept and changed: layers and branches; the weights of attention
+    recomputing               blocks that are computed again on the way back (activation checkpointing)
     int8, threads             products in eight bits; how many threads suit a model
     native_training, native_reading   operators with gradients in native code; lines of a stream read by it
 

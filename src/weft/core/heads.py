@@ -121,14 +121,17 @@ class PerToken(Head):
 
     def uncapped(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead V"]:
         """The same before they are bounded."""
-        if self.dense is not None:
-            x = self.dense(x)
-        if self.scale != 1:
-            x = x * self.scale
+        x = self.ahead(x)
         # a tied table keeps fp32 while the trunk computes in bf16
         cast = isinstance(self.out, nn.Linear) and x.dtype != self.out.weight.dtype
         out = linear(x, self.out.weight.to(x.dtype), self._bias(x)) if cast else self.out(x)
         return _in_float32(out)
+
+    def ahead(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead E"]:
+        """What W is given."""
+        if self.dense is not None:
+            x = self.dense(x)
+        return x * self.scale if self.scale != 1 else x
 
     def _bias(self, x: Tensor) -> Tensor | None:
         return None if self.out.bias is None else self.out.bias.to(x.dtype)

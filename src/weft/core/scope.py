@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from weft.core.distances import Distances
+from weft.core.recomputing import kept
 from weft.core.rules import Edges, Rule, Tile, Window
 from weft.position import Bias
 from weft.relations import EdgeList, matrix, relation_of
@@ -129,7 +130,8 @@ class Scope:
     def memo(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """A value derived from places, computed once a pass."""
         if key not in self._memo:
-            self._memo[key] = make()
+            with kept():
+                self._memo[key] = make()
         return self._memo[key]
 
     def of_queries(self, index: Int[Tensor, "q"]) -> "Scope":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Literal
 
@@ -21,6 +22,7 @@ from weft.core.inside import Watch
 from weft.core.linear import Gpt2Init, Init
 from weft.core.memories import Across, MemoryUse, Prefix
 from weft.core.norms import LayerNorm, Norm
+from weft.core.recomputing import recomputed
 from weft.core.scope import Pass
 from weft.errors import ConfigError
 from weft.position import Bias
@@ -98,6 +100,7 @@ class Trunk(Part, nn.Module):
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         blocks = config.all_blocks()
+        self.recomputes = False  # while training, blocks keep their input alone and are computed again on the way back
         self.dim, self.passes, self.memory, self.gives = dim, config.passes, config.memory.build(), config.gives
         self.bias = config.bias.build(heads=min(config.biased_heads())) if config.bias else None
         self.distances = config.distances.build(dim=dim) if config.distances else None
@@ -179,10 +182,14 @@ class Trunk(Part, nn.Module):
     ) -> Iterator[Float[Tensor, "B N D"]]:
         """The content ahead of these layers and after each, without that of `before` tokens of a prefix."""
         x = x if watch is None or layers.start else watch.state(x, 0)
+        again = self.recomputes and self.training and torch.is_grad_enabled() and cache is None and watch is None
         yield x[:, before:] if before else x
         for i in layers:
             block, here = self.blocks[i % len(self.blocks)], at if watch is None else at.within(watch.layer(i + 1))
-            x = block(x, here, cache.slots(f"block {i}") if cache is not None else None)
+            if again:
+                x = recomputed(partial(block, at=here), x)
+            else:
+                x = block(x, here, cache.slots(f"block {i}") if cache is not None else None)
             x = x if watch is None else watch.state(x, i + 1)
             yield x[:, before:] if before else x
 
@@ -190,3 +197,10 @@ class Trunk(Part, nn.Module):
     def dtype(self) -> torch.dtype:
         """The precision that the trunk computes in."""
         return next((p.dtype for p in self.parameters()), torch.float32)  # none: all weights are in eight bits
+
+
+def recompute_blocks(model: nn.Module, on: bool) -> None:
+    """Let the blocks of a model keep their input alone while it learns, or all that their gradients need."""
+    for module in model.modules():
+        if isinstance(module, Trunk):
+            module.recomputes = on

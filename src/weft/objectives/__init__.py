@@ -3,6 +3,7 @@
 objective                        Objective: a model and a batch become a Loss, a sum and a count
 at_tokens                        classes or numbers of tokens: the next one, a hidden one, tags, labels of nodes
 target_token                     the tokens of a target, from the source and the tokens before
+token_loss                       -log p of classes, whole or in chunks of tokens
 span                             the first and the last token of an answer in a text
 classify, several, number        one class, any number of labels, or one number for each sample
 reconstruct, hidden_cells        pixels of hidden patches; values of hidden cells, with a spread

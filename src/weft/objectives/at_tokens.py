@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from weft.batches.samples import AtTokens, Batch, Samples
+from weft.config import at_least
 from weft.errors import ConfigError
-from weft.objectives.objective import OWN, Loss, Objective, Term, added, misses
+from weft.objectives.objective import OWN, Loss, Objective, Term, added
+from weft.objectives.token_loss import token_loss
 
 
 class OfTokens(Objective):
@@ -38,23 +40,29 @@ class TokenClass(OfTokens):
     abstract = True
 
     class Config(OfTokens.Config):
-        """Nothing to choose: which tokens count is the data's affair."""
+        """`chunk` is the number of tokens whose logits are computed at once; None for all that the data marks."""
 
+        chunk: int | None = None
+
+        def check(self) -> None:
+            at_least(self, 1, "chunk")
+
+    config: Config
     judged_by_errors = False  # whether answers are right or wrong, rather than more or less likely
 
     def one(self, model: Any, part: Samples[Any, AtTokens]) -> Loss:
         """The loss of samples that are computed at once."""
         x, targets = part.wanted.picked(model.encode(part.given.raw()).x)
-        logits = model.head.values(x)
-        wrong = misses(logits, targets) if self.judged_by_errors and not model.training else None
-        return Loss(F.cross_entropy(logits, targets.long(), reduction="sum"), targets.numel(), wrong)
+        judged = self.judged_by_errors and not model.training
+        found = token_loss(model.head, x, targets.long(), chunk=self.config.chunk, judged=judged)
+        return Loss(found.total, targets.numel(), found.wrong)
 
 
 class NextToken(TokenClass):
     """-sum log p(x_t | x_<t): each token of a text is predicted from those before it."""
 
     class Config(TokenClass.Config):
-        """Nothing to choose."""
+        """The chunk of tokens."""
 
     unit = "tokens"
 
@@ -63,7 +71,7 @@ class MaskedToken(TokenClass):
     """-sum log p(x_t | the text with x_t hidden), over the hidden tokens (Devlin et al., 2019)."""
 
     class Config(TokenClass.Config):
-        """Nothing to choose."""
+        """The chunk of tokens."""
 
     unit = "hidden tokens"
 
@@ -72,7 +80,7 @@ class Tags(TokenClass):
     """-sum log p(tag | word in its sentence), read off the first token of each word."""
 
     class Config(TokenClass.Config):
-        """Nothing to choose."""
+        """The chunk of tokens."""
 
     unit = "words"
     judged_by_errors = True
@@ -142,7 +150,7 @@ class TokenLabels(TokenClass):
     """-sum log p(label | token among its neighbours), for the tokens that have one."""
 
     class Config(TokenClass.Config):
-        """Nothing to choose."""
+        """The chunk of tokens."""
 
     unit = "labels"
     judged_by_errors = True

@@ -9,10 +9,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from weft.batches.samples import Batch, PaddedIds, Samples
+from weft.config import at_least
 from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.contrastive import Contrastive
 from weft.objectives.objective import OWN, Loss, Objective, Term, added
+from weft.objectives.token_loss import token_loss
 
 
 class Contrast(Objective):
@@ -25,12 +27,17 @@ class Contrast(Objective):
     """
 
     class Config(Objective.Config):
-        """`weight` is that of the contrast beside the captions; `smoothing` is label smoothing."""
+        """`weight` is that of the contrast beside the captions; `smoothing` is label smoothing.
+
+        `chunk` is the number of tokens whose logits are computed at once.
+        """
 
         weight: float = 1.0
         smoothing: float = 0.0
+        chunk: int | None = None
 
         def check(self) -> None:
+            at_least(self, 1, "chunk")
             if not self.weight > 0:
                 raise ConfigError(f"must be above 0, found {self.weight}", where="weight")
             if not 0 <= self.smoothing < 1:
@@ -55,11 +62,10 @@ class Contrast(Objective):
         owner = torch.arange(len(part.wanted), device=ids.device) if part.owner is None else part.owner
         # The text is not masked: what stands behind a token is never read by it, padding included.
         last, texts = model.read(Text(ids), part.wanted.lengths - 1, memory.rows(owner))
-        assert model.target.head is not None
         targets = ids[:, 1:][real]
         smoothing = self.config.smoothing if model.training else 0.0
-        logits = model.target.head.values(last.x[:, :-1][real])
-        total = F.cross_entropy(logits, targets, reduction="sum", label_smoothing=smoothing)
+        x, head, chunk = last.x[:, :-1][real], model.target.head, self.config.chunk
+        total = token_loss(head, x, targets, smoothing=smoothing, chunk=chunk).total
         pictures = model.pictured(memory)
         compared = contrast(model.scale * texts @ pictures.T, owner, with_caption(part.wanted, owner, len(pictures)))
         return Loss(total, targets.numel(), terms=(Term("contrast", compared, len(texts), self.config.weight),))

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.nn import functional as F
 
 from weft.batches.samples import Batch, PaddedIds, Samples
 from weft.config import at_least
@@ -15,7 +14,8 @@ from weft.core.recording import record
 from weft.errors import ConfigError
 from weft.modalities.text import Text
 from weft.models.seq2seq import Seq2Seq, memory_weights
-from weft.objectives.objective import OWN, Loss, Objective, Term, added, misses
+from weft.objectives.objective import OWN, Loss, Objective, Term, added
+from weft.objectives.token_loss import token_loss
 from weft.tokens import Tokens
 
 
@@ -32,13 +32,18 @@ class TargetClass(Objective):
     abstract = True
 
     class Config(Objective.Config):
-        """`smoothing` is label smoothing, spread evenly over all tokens; `coverage` weighs the penalty, 0 for none."""
+        """`smoothing` is label smoothing, spread evenly over all tokens; `coverage` weighs the penalty, 0 for none.
+
+        `chunk` is the number of tokens whose logits are computed at once.
+        """
 
         smoothing: float = 0.0
         coverage: float = 0.0
+        chunk: int | None = None
 
         def check(self) -> None:
             at_least(self, 0, "coverage")
+            at_least(self, 1, "chunk")
             if not 0 <= self.smoothing < 1:
                 raise ConfigError(f"must be at least 0 and below 1, found {self.smoothing}", where="smoothing")
 
@@ -62,11 +67,12 @@ class TargetClass(Objective):
         return replace(loss, terms=(Term("coverage", penalty, loss.count, self.config.coverage),))
 
     def _compared(self, model: Seq2Seq, part: Samples[Any, PaddedIds], memory: Tokens) -> Loss:
-        values, targets = logits(model, part, memory)
+        x, targets = read(model, part, memory)
         smoothing = self.config.smoothing if model.training else 0.0
-        total = F.cross_entropy(values, targets, reduction="sum", label_smoothing=smoothing)
-        wrong = misses(values, targets) if self.judged_by_errors and not model.training else None
-        return Loss(total, targets.numel(), wrong)
+        judged = self.judged_by_errors and not model.training
+        head, chunk = model.target.head, self.config.chunk
+        found = token_loss(head, x, targets, smoothing=smoothing, chunk=chunk, judged=judged)
+        return Loss(found.total, targets.numel(), found.wrong)
 
     def counts(self, batch: Batch[Any, PaddedIds]) -> Mapping[str, int]:
         """The number of target tokens, by which the penalty is divided too: it stands beside the sum over tokens."""
@@ -110,13 +116,12 @@ def memory_of(model: Seq2Seq, part: Samples[Any, PaddedIds]) -> Tokens:
     return memory if part.owner is None else memory.rows(part.owner)
 
 
-def logits(model: Seq2Seq, part: Samples[Any, PaddedIds], memory: Tokens) -> tuple[Tensor, Tensor]:
-    """The logits of all real target tokens, row after row, and the tokens that are true there."""
+def read(model: Seq2Seq, part: Samples[Any, PaddedIds], memory: Tokens) -> tuple[Tensor, Tensor]:
+    """The content of all real target tokens, row after row, and the tokens that are true there."""
     ids, real = part.wanted.ids, part.wanted.real[:, 1:]
     # The target is not masked: what stands behind a token is never read by it, padding included.
     x = model.target.encode(Text(ids[:, :-1]), memory=memory).x
-    assert model.target.head is not None
-    return model.target.head.values(x[real]), ids[:, 1:][real]
+    return x[real], ids[:, 1:][real]
 
 
 def coverage(

@@ -27,6 +27,7 @@ from weft.tasks.request import Draft, Json, Loaded, Request
 from weft.tasks.settings.sized import SizedTraining
 from weft.tasks.sizing import Sizing
 from weft.tasks.task import Task
+from weft.training.fitting import chunk_in_words, in_chunks
 from weft.training.folder import RunFolder
 from weft.training.precision import pick_precision
 from weft.training.progress import Progress
@@ -74,6 +75,7 @@ def plan(task: AnyTask, request: Request, data: AnyData, *, timing: bool = True)
         **task.model_lines(draft.encoded, work.model, work.record["model_name"]),
         **({"chosen": raced if isinstance(raced, str) else raced.in_words()} if raced else {}),
         **({"sized": words} if (words := draft.sizing.in_words()) else {}),
+        **({"loss": words} if (words := chunk_in_words(work)) else {}),
         "training": _training_line(request, work, task.batch_in_words(work.training, work.source)),
         **({"advice": words} if (words := _advice(task, request, data)) else {}),
     }
@@ -142,8 +144,8 @@ def _work(task: AnyTask, draft: AnyDraft, before: Work | None = None) -> Work:
     frozen = frozen_parts(task.recipe, training, model)
     training = with_features(training, model, frozen)
     same = before is not None and (model, training) == (before.model, before.training)
-    objective = task.objective(encoded, codecs, training)
     source = before.source if same and before else task.source(encoded, codecs, model, training)
+    objective = in_chunks(task.objective(encoded, codecs, training), model, training, source)
     usual = task.usual_answer(draft.data, codecs)
     record = DataRecord.of(draft.data, request.sources, request.valid, encoded.amounts, usual)
     sizing = draft.sizing.record()

@@ -7,6 +7,7 @@
     sums, score                       losses added up; which weights are better on held-out data
     devices, precision                where to compute; bf16 with an fp32 copy of the weights
     compiling, trial                  compiled blocks; how long a step takes
+    fitting                           how a step is computed where memory would not suffice
     features                          what a frozen encoder gives, computed once and kept in the run folder
     short_run                         a run of which only the score is kept
     world, attendance, launched       several processes; who is there, and being asked to stop in a wait; who began them

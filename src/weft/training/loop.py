@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from weft.amounts import count
+from weft.core.trunk import recompute_blocks
 from weft.errors import Diverged, Interrupted
 from weft.training.compiling import compile_blocks, compiles, eagerly, uncompile
 from weft.training.job import Clock, Job, State
@@ -40,6 +41,7 @@ class Fit:
         self.job, self.state, training = job, state, job.training
         self.mine = job.world.share(training.batch)
         dtype = pick_precision(training.precision, job.device)
+        recompute_blocks(job.model, bool(training.recompute))
         self.weights = Weights(job.model.to(job.device), dtype)
         self.optimizer = Optimizer(self.weights, training, fast=dtype)
         self.best: dict[str, Tensor] | None = None

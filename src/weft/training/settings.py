@@ -30,6 +30,8 @@ class Training(Config):
     batch: int = 16
     micro: int | None = None
     seed: int = 0
+    recompute: bool | None = None
+    loss_chunk: int | None = None
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     compile: Literal["auto", "never", "always"] = "auto"
     evaluate_every: int | None = None
@@ -57,6 +59,10 @@ class Training(Config):
         "batch": "batch size: samples in a training step",
         "micro": "micro-batch (gradient accumulation): samples computed at once, where a whole batch needs too much "
         "memory",
+        "recompute": "activation checkpointing (gradient checkpointing): blocks are computed again on the way back, to "
+        "the same bits; takes a third more time and much less memory; by default where memory would not suffice",
+        "loss_chunk": "tokens whose logits are computed at once, where a large vocabulary needs too much memory; the "
+        "loss is the same; by default where there are many",
         "seed": "random seed; the same seed gives the same run",
         "precision": "number format (mixed precision): fp32, bf16 or auto, which takes the faster one on this machine",
         "compile": "torch.compile: always, never or auto, which compiles runs of half an hour and more where native "
@@ -78,7 +84,7 @@ class Training(Config):
         for name in ("weight_decay", "table_decay", "clip", "warmup", "average"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"must not be negative, found {getattr(self, name)}", where=name)
-        for name in ("batch", "micro", "evaluate_every", "checkpoint_every", "patience"):
+        for name in ("batch", "micro", "loss_chunk", "evaluate_every", "checkpoint_every", "patience"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"must be at least 1, found {value}", where=name)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from weft.core.threads import suited_threads
+from weft.core.trunk import recompute_blocks
 from weft.models.outline import outline
 from weft.models.stream import Model
 from weft.training import loop
@@ -40,6 +41,7 @@ def trial_steps(work: Work, device: torch.device, share: float = 1.0) -> Iterato
     It learns as in the run: with a rate near zero, matrices would stay denormal, and Muon took five times as long.
     """
     model = build(work.model, work.training.seed, frozen=work.frozen).to(device)
+    recompute_blocks(model, bool(work.training.recompute))
     job = trial_job(work, model, device)
     dtype = pick_precision(work.training.precision, device)
     weights = Weights(model, dtype)
