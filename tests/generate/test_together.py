@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 import torch
 from helpers.tiny import ZOO, language_model
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from weft.generate import Sampling, Session
 from weft.generate.choices import Choices
@@ -11,7 +14,7 @@ from weft.generate.compute import prepared
 from weft.generate.programs import steps_of
 from weft.generate.prompts import Prompt
 from weft.generate.search import Drawing, search
-from weft.generate.together import Scored, Together, WrittenLine, scored_prompt
+from weft.generate.together import Scored, Together, Unread, WrittenLine, scored_prompt
 from weft.modalities import tokenizer_making
 from weft.models.stream import Stream
 
@@ -102,3 +105,95 @@ def test_log_probabilities_are_those_of_one_pass_over_the_whole_text():
         assert mine.id == theirs.id and mine.log_probability == pytest.approx(theirs.log_probability, abs=1e-4)
         assert [one for one, _ in mine.likeliest] == [one for one, _ in theirs.likeliest]
         assert mine.likeliest[0][1] >= mine.likeliest[1][1]
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_a_prompt_in_pieces_has_the_bits_of_one_read_at_once(precision: str):
+    model = prepared(language_model("gpt", context=64, dtype=torch.float32, vocab=TOKENIZER.size), precision)
+    assert isinstance(model, Stream) and steps_of(model).program is not None
+    prompt = np.random.default_rng(0).integers(1, TOKENIZER.size, 50).tolist()
+    whole = Session(model).start([prompt])
+    for piece in (1, 7, 16, 49):
+        session, reads = Session(model), 1
+        session.begin([prompt])
+        while (found := session.read(piece)) is None:
+            reads += 1
+        assert torch.equal(found, whole) and reads == -(-50 // piece)
+
+
+def test_the_others_write_a_token_between_two_pieces_of_a_long_prompt():
+    model = language_model("gpt", context=64, dtype=torch.float32, vocab=TOKENIZER.size)
+    how = Sampling(temperature=1.0, max_tokens=30, repetition_penalty=1.01)
+    together, busy = Together(model), WrittenLine(Prompt([1, 2], how, (-1,), None, TOKENIZER))
+    together.join([busy])
+    together.step()
+    long = WrittenLine(Prompt([3] * 50, how, (-1,), None, TOKENIZER))
+    together.join([long])
+    written = []
+    while not long.ids:
+        together.step()
+        written.append(len(busy.ids))
+    assert written == [2, 3, 4, 5], "50 tokens are four pieces"
+
+
+def test_a_prompt_that_cannot_be_read_costs_itself():
+    model, how = model_of("gpt"), Sampling(temperature=0.0, max_tokens=5)
+    good = [WrittenLine(Prompt([1, 2], how, (-1,), None, TOKENIZER)) for _ in range(2)]
+    bad, together = WrittenLine(Prompt([10_000] * 11, how, (-1,), None, TOKENIZER)), Together(model)
+    together.join(good[:1])
+    together.step()
+    together.join([bad])
+    together.join(good[1:])
+    with pytest.raises(Unread) as raised:
+        together.step()
+    assert raised.value.lines == [bad] and isinstance(raised.value.__cause__, IndexError)
+    while together.lines:
+        together.step()
+    known = alone(model, Prompt([1, 2], how, (-1,), None, TOKENIZER)).ids
+    assert [line.ids for line in good] == [known, known] and not bad.ids
+
+
+MACHINE_MODELS = {precision: prepared(model_of("gpt"), precision) for precision in ("fp32", "int8")}
+
+
+class JoinStepLeave(RuleBasedStateMachine):
+    """A running batch under any order of joins, steps and leaves; each line is compared with itself alone."""
+
+    precision: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.together, self.every = Together(MACHINE_MODELS[self.precision]), list[tuple[Prompt, WrittenLine]]()
+
+    @rule(seed=st.integers(0, 99), samples=st.integers(1, 2))
+    def join(self, seed: int, samples: int) -> None:
+        prompt = prompt_of(np.random.default_rng(seed))
+        lines = [WrittenLine(prompt, sample) for sample in range(samples)]
+        self.together.join(lines)
+        self.every.append((prompt, lines[0]))
+
+    @rule()
+    def step(self) -> None:
+        self.together.step()
+
+    @precondition(lambda self: self.together.lines)
+    @rule(which=st.integers(0, 99))
+    def leave(self, which: int) -> None:
+        lines = self.together.lines
+        gone = lines[which % len(lines)]
+        self.together.leave([gone])
+        assert all(line is not gone for line in self.together.lines)
+
+    def teardown(self) -> None:
+        for prompt, line in self.every:
+            known = alone(MACHINE_MODELS[self.precision], prompt)
+            assert line.ids == known.ids[: len(line.ids)]
+            assert line.ended is None or (line.text, line.ended) == (known.text, known.ended)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_any_order_of_joins_steps_and_leaves_gives_the_texts_of_single_requests(precision: str):
+    machine = type("Machine", (JoinStepLeave,), {"precision": precision})
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=5, stateful_step_count=25, deadline=None, derandomize=True)
+    )

@@ -68,11 +68,6 @@ class Program:
         """The number of logits of a token."""
         return self.ops[-1].target.width
 
-    @property
-    def reads_lines(self) -> bool:
-        """Whether rows may read several tokens at a time."""
-        return not self.rounded and not self.one_by_one
-
     def register(self, width: int) -> Register:
         """Room for some numbers of each token."""
         at, self.width = self.width, self.width + width

@@ -17,7 +17,7 @@ from weft.models.stream import Stream
 from weft.native import library
 from weft.tokens import Tokens
 
-MOST_NATIVE_TOKENS = 64  # longer prompts are read faster by torch's products than by weft's kernels
+MOST_NATIVE_TOKENS = 64  # of prompts that native code reads at once; more are read in pieces, or by the modules
 MOST_AHEAD = 32  # tokens that are written at once
 SPARE = 64  # places ahead of rows that were joined
 PRODUCTS_AHEAD = 64_000_000  # multiplications that are done at once: some milliseconds
@@ -48,16 +48,39 @@ class Session:
             None  # the rows of the memory that are read, where others are left in it
         )
         self._native: NativeSteps | None = None
+        self._unread: Int[Tensor, "B N"] | None = None  # what is left of the prompts, where they are read in pieces
 
-    @torch.inference_mode()
     def start(self, prompts: list[list[int]]) -> Float[Tensor, "B V"]:
         """Read the prompts (none may be empty); returns the logits of each row's next token."""
+        self.begin(prompts)
+        return self._read_whole()
+
+    def begin(self, prompts: list[list[int]]) -> None:
+        """Note the prompts (none may be empty); `read` reads them."""
         assert all(prompts), "a prompt needs at least one token"
         if (changed := changes.active()) is not None and changed.by_row:
             problem = "rows change places while texts are written: a change cannot be of one row"
             raise ConfigError(problem, where="row", fix="leave it out")
-        self.rows = [self._recent(row) for row in prompts]
-        return self._read_all()
+        self.rows, self._unread = [self._recent(row) for row in prompts], None
+
+    @torch.inference_mode()
+    def read(self, most: int) -> Float[Tensor, "B V"] | None:
+        """Read about `most` tokens more of the prompts; returns the logits of each row's next token once all is read.
+
+        Native code computes a token the same way in pieces of any size. Modules read the prompts whole.
+        """
+        if self._unread is None:
+            ids, first = self._padded()
+            self.cache, self._native = Cache(max(self.capacity, ids.shape[1])), None
+            if not self._reads_natively(ids):
+                return self._read_by_modules(ids, first)
+            assert self.program is not None
+            NativeSteps.begin(self.program, self.cache, first, ids.shape[1])
+            self._unread = ids
+        count = max(1, most // len(self.rows))
+        piece, rest = self._unread[:, :count], self._unread[:, count:]
+        logits, self._unread = self._bound().read(piece), rest if rest.shape[1] else None
+        return logits if self._unread is None else None
 
     @torch.inference_mode()
     def step(self, ids: Int[Tensor, "B"]) -> Float[Tensor, "B V"]:
@@ -69,7 +92,7 @@ class Session:
         for row, token in zip(self.rows, new, strict=True):
             row.append(token)
         if full:
-            return self._read_all()
+            return self._read_whole()
         if self._may_be_native():
             return self._bound().step(ids)
         self._release()
@@ -164,22 +187,35 @@ class Session:
     def _recent(self, row: list[int]) -> list[int]:
         return row[:] if self.window is None else row[-self.window :]
 
-    def _read_all(self) -> Tensor:
-        """Read all rows anew, padded in front so that all end together; only the last place is scored."""
-        self._take_memory()
+    def _read_whole(self) -> Float[Tensor, "B V"]:
+        """Read all rows from their beginning."""
+        while (logits := self.read(MOST_NATIVE_TOKENS)) is None:
+            pass
+        return logits
+
+    def _padded(self) -> tuple[Int[Tensor, "B N"], Int[Tensor, "B"]]:
+        """The rows, padded in front so that all end together, and the place of the first token of each."""
         device = next(self.model.parameters()).device
         longest = max(map(len, self.rows))
         ids = torch.tensor([[0] * (longest - len(row)) + row for row in self.rows], device=device)
-        lengths = torch.tensor([len(row) for row in self.rows], device=device)
-        valid = None
-        if int(lengths.min()) < longest:
-            valid = torch.arange(longest, device=device)[None] >= longest - lengths[:, None]
-        self.cache, self._native = Cache(max(self.capacity, longest)), None
-        program, short = self.program, ids.numel() <= MOST_NATIVE_TOKENS
-        if self.memory is None and program is not None and short and program.reads_lines and self._may_be_native():
-            NativeSteps.begin(program, self.cache, longest - lengths, longest)
-            return self._bound().read(ids)
+        return ids, torch.tensor([longest - len(row) for row in self.rows], device=device)
+
+    def _reads_natively(self, ids: Int[Tensor, "B N"]) -> bool:
+        """Whether native code reads the prompts: what rounds (always the same way), single rows, and few tokens.
+
+        Torch's products read several long rows faster, and agree within rounding.
+        """
+        program = self.program
+        if program is None or program.one_by_one or self.memory is not None or not self._may_be_native():
+            return False
+        return program.rounded or len(ids) == 1 or ids.numel() <= MOST_NATIVE_TOKENS
+
+    def _read_by_modules(self, ids: Int[Tensor, "B N"], first: Int[Tensor, "B"]) -> Float[Tensor, "B V"]:
+        """Read all rows at once; only the last place is scored."""
+        self._take_memory()
+        longest = ids.shape[1]
+        valid = torch.arange(longest, device=ids.device)[None] >= first[:, None] if bool(first.any()) else None
         tokens = self.model.encode(Text(ids, valid), memory=self.memory, cache=self.cache)
         assert self.model.head is not None
-        last = torch.full_like(lengths, longest - 1)[:, None]
+        last = torch.full_like(first, longest - 1)[:, None]
         return self.model.head(tokens.take(last))[:, -1]

@@ -1,8 +1,8 @@
 """Texts written together: rows join and leave a running batch at any token, each with settings of its own.
 
-A prompt is read alone, then its row joins the others: all rows end together, behind padding in front (`Session.join`).
-Steps of native code compute a row the same way in every batch, so that an answer has the bits that it has alone; steps
-of modules agree within rounding.
+Prompts are read in pieces between two steps of the others, then their rows join these: all rows end together, behind
+padding in front (`Session.join`). Native code computes a row the same way in every batch and in pieces of any size, so
+that an answer has the bits that it has alone; steps of modules agree within rounding.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,9 +17,11 @@ from weft.generate.choices import Rule, limited
 from weft.generate.prompts import Prompt
 from weft.generate.sampling import Sampling, next_tokens
 from weft.generate.search import SINGLE_THREAD_WEIGHTS, TextLine, seen_by
-from weft.generate.session import Session
+from weft.generate.session import MOST_NATIVE_TOKENS, Session
 from weft.modalities.text import Text
 from weft.models.stream import Stream
+
+PIECE = 16  # tokens of a prompt that are read between two steps of others: about the time of a step of eight rows
 
 
 @dataclass(frozen=True)
@@ -55,43 +57,65 @@ class WrittenLine(TextLine):
         return self.rule is None and self.likeliest is None and self.how.repetition_penalty == 1.0
 
 
+class Unread(Exception):
+    """A prompt could not be read: these lines are left out. The cause says why."""
+
+    def __init__(self, lines: Sequence[WrittenLine]):
+        super().__init__()
+        self.lines = lines
+
+
+@dataclass(eq=False)
+class Reading:
+    """Prompts that are being read, or wait for it, with the lines that go on from each; some may have left."""
+
+    prompts: list[list[int]]
+    lines: list[list[WrittenLine]]
+    session: Session | None = None  # once it has begun
+
+
 class Together:
     """A running batch of lines of one model."""
 
     def __init__(self, model: Stream):
         self.model = model
-        self.lines: list[WrittenLine] = []
+        self.written: list[WrittenLine] = []  # those whose prompts are read
+        self._readings: list[Reading] = []
         self._session = Session(model, capacity=1)
         self._logits: Float[Tensor, "B V"] | None = None  # of each line's next token
 
-    @torch.inference_mode()
+    @property
+    def lines(self) -> list[WrittenLine]:
+        """All lines: those that are written, and those whose prompts are still to be read."""
+        return [*self.written, *(line for one in self._readings for some in one.lines for line in some)]
+
     def join(self, lines: Sequence[WrittenLine]) -> None:
-        """Add lines of one prompt, which is read once, alone."""
+        """Add lines of one prompt, which is read once, by the steps that follow."""
         lines = [line for line in lines if line.ended is None]
-        if not lines:
-            return
-        with suited_threads(self.model, small=SINGLE_THREAD_WEIGHTS):
-            alone, logits = self._read(lines[0].prompt)
-            if len(lines) > 1:
-                many = torch.zeros(len(lines), dtype=torch.long)
-                alone.take(many)
-                logits = logits[many]
-            self._add([alone], [logits])
-        self.lines += lines
+        if lines:
+            self._readings.append(Reading([lines[0].prompt], [lines]))
 
     def leave(self, lines: Collection[WrittenLine]) -> None:
         """Go on without some lines."""
         gone = {id(line) for line in lines}
-        self._keep([i for i, line in enumerate(self.lines) if id(line) not in gone])
+        for one in self._readings:
+            one.lines = [[line for line in some if id(line) not in gone] for some in one.lines]
+        self._readings = [one for one in self._readings if any(one.lines)]
+        self._keep([i for i, line in enumerate(self.written) if id(line) not in gone])
 
     @torch.inference_mode()
     def step(self) -> list[WrittenLine]:
-        """Write a token of each line, or several where that is quicker; returns the lines that ended."""
-        before = self.lines
-        if not before:
-            return []
-        assert self._logits is not None
+        """Read a piece of a prompt, if any waits, and write a token of each line, or several where that is quicker.
+
+        Returns the lines that ended. A prompt that cannot be read raises `Unread`; nothing else is lost by that.
+        """
         with suited_threads(self.model, small=SINGLE_THREAD_WEIGHTS):
+            if self._readings:
+                self._read(PIECE if self.written else MOST_NATIVE_TOKENS)
+            before = self.written
+            if not before:
+                return []
+            assert self._logits is not None
             tokens = self._drawn(self._logits)
             for line, token in zip(before, tokens, strict=True):
                 line.take(token)
@@ -102,10 +126,40 @@ class Together:
                 self._onward()
         return [line for line in before if line.ended is not None]
 
-    def _read(self, ids: list[int]) -> tuple[Session, Tensor]:
-        """A prompt, read alone."""
-        session = Session(self.model, capacity=len(ids) + 1)
-        return session, session.start([ids])
+    def _read(self, most: int) -> None:
+        """Read about `most` tokens of the prompts that come next; lines whose prompts are read join the others."""
+        reading = self._next_reading(most)
+        try:
+            if reading.session is None:
+                reading.session = Session(self.model, capacity=max(map(len, reading.prompts)) + 1)
+                reading.session.begin(reading.prompts)
+            logits = reading.session.read(most)
+            if logits is None:
+                return
+            rows = torch.tensor([i for i, some in enumerate(reading.lines) for _ in some])
+            reading.session.take(rows)
+            self._add([reading.session], [logits[rows]])
+        except Exception as error:
+            self._readings.remove(reading)
+            raise Unread([line for some in reading.lines for line in some]) from error
+        self._readings.remove(reading)
+        self.written = [*self.written, *(line for some in reading.lines for line in some)]
+
+    def _next_reading(self, most: int) -> Reading:
+        """The first in the queue; short prompts that wait behind it are read with it where native code reads them."""
+        first = self._readings[0]
+        if first.session is not None or self._session.program is None:
+            return first
+        some, longest, waiting = [first], len(first.prompts[0]), [one for one in self._readings if one.session is None]
+        for one in waiting[1:]:
+            longest = max(longest, len(one.prompts[0]))
+            if longest * (len(some) + 1) > most:
+                break
+            some.append(one)
+        if len(some) > 1:
+            first = Reading([ids for one in some for ids in one.prompts], [own for one in some for own in one.lines])
+            self._readings = [first, *(one for one in self._readings if one not in some)]
+        return first
 
     def _add(self, sessions: Sequence[Session], logits: Sequence[Tensor]) -> None:
         """Let rows that were read alone stand below the others."""
@@ -116,9 +170,9 @@ class Together:
     @torch.inference_mode()
     def _keep(self, rows: list[int]) -> None:
         """Go on with these rows."""
-        if len(rows) == len(self.lines):
+        if len(rows) == len(self.written):
             return
-        self.lines = [self.lines[i] for i in rows]
+        self.written = [self.written[i] for i in rows]
         if not rows:
             self._session, self._logits = Session(self.model, capacity=1), None
             return
@@ -130,42 +184,39 @@ class Together:
     def _drawn(self, logits: Tensor) -> list[int]:
         """The next token of each line; lines with equal settings are drawn at once."""
         groups: dict[object, list[int]] = {}
-        for i, line in enumerate(self.lines):
+        for i, line in enumerate(self.written):
             groups.setdefault((line.how, line.rule is None), []).append(i)
-        found = [0] * len(self.lines)
+        found = [0] * len(self.written)
         for some in groups.values():
-            lines, index = [self.lines[i] for i in some], torch.tensor(some)
-            own = logits if len(some) == len(self.lines) else logits[index]
+            lines, index = [self.written[i] for i in some], torch.tensor(some)
+            own = logits if len(some) == len(self.written) else logits[index]
             rules = [line.rule for line in lines if line.rule is not None] or None
             how = lines[0].how
             open_to = limited(own, [line.ids for line in lines], rules, how.never)
             chosen = next_tokens(open_to, seen_by(lines, how, own), how, [line.generator for line in lines]).tolist()
             for i, token in zip(some, chosen, strict=True):
                 found[i] = token
-        for i, line in enumerate(self.lines):
+        for i, line in enumerate(self.written):
             if line.likeliest is not None and found[i] not in line.ends:
                 line.scored.append(scored(logits[i], found[i], line.likeliest))
         return found
 
     def _advance(self, tokens: list[int]) -> None:
-        """Read the tokens. A row that has reached the context forgets its older half and is read anew, alone."""
+        """Read the tokens. A row that has reached the context forgets its older half and is read anew, first."""
         session, window = self._session, self._session.window
         full = [i for i, row in enumerate(session.rows) if window is not None and len(row) >= window]
-        halves = [session.rows[i][len(session.rows[i]) - len(session.rows[i]) // 2 :] for i in full]
-        again = [[*half, tokens[i]] for half, i in zip(halves, full, strict=True)]
-        lines = [self.lines[i] for i in full]
+        for i in full:
+            row = session.rows[i]
+            again = [*row[len(row) - len(row) // 2 :], tokens[i]]
+            self._readings.insert(0, Reading([again], [[self.written[i]]]))
         rest = [i for i in range(len(tokens)) if i not in full]
         self._keep(rest)
         if rest:
             self._logits = self._session.step(torch.tensor([tokens[i] for i in rest]))
-        if full:
-            read = [self._read(ids) for ids in again]
-            self._add([one for one, _ in read], [logits for _, logits in read])
-            self.lines += lines
 
     def _onward(self) -> None:
         """Write on in native code where all lines have one way of drawing; the last token is left to `step`."""
-        lines, session = self.lines, self._session
+        lines, session = self.written, self._session
         if not lines or not all(line.plain for line in lines) or len({(line.how, line.ends) for line in lines}) > 1:
             return
         count = min(session.ahead(), max(line.limit - len(line.ids) for line in lines) - 1)

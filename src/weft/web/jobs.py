@@ -27,6 +27,27 @@ class Cost:
     tokens: int = 0
 
 
+class Post:
+    """Events of several jobs on their way to the loop, which is woken once for all that a step has said."""
+
+    def __init__(self) -> None:
+        self._events: list[tuple[ServedJob, Any]] = []
+
+    def add(self, job: "ServedJob", event: Any) -> None:
+        """Keep an event until `send`."""
+        self._events.append((job, event))
+
+    def send(self) -> None:
+        """Hand over what was kept."""
+        events, self._events = self._events, []
+        if events:
+            try:
+                events[0][0].loop.call_soon_threadsafe(_deliver, events)
+            except RuntimeError:  # the loop has ended
+                for job, _ in events:
+                    job.left = True
+
+
 class ServedJob:
     """Work for the engine. The loop iterates over what is `heard` and takes the result; `leave` ends the work.
 
@@ -38,8 +59,9 @@ class ServedJob:
         self.served, self.cost, self.most_unsent = served, cost, unsent
         self.left = False  # the client has gone, or reads too slowly
         self.done = False  # it has a result, or has failed
-        self._loop, self._events = asyncio.get_running_loop(), asyncio.Queue[Any]()
+        self.loop, self.events = asyncio.get_running_loop(), asyncio.Queue[Any]()
         self._unsent, self._lock = 0, threading.Lock()
+        self.post: Post | None = None  # what takes the events of a step; without, the loop is woken by each
 
     @property
     def like(self) -> Hashable | None:
@@ -64,8 +86,11 @@ class ServedJob:
         self._put(("error", error, 0))
 
     def _put(self, event: Any) -> None:
+        if self.post is not None:
+            self.post.add(self, event)
+            return
         try:
-            self._loop.call_soon_threadsafe(self._events.put_nowait, event)
+            self.loop.call_soon_threadsafe(self.events.put_nowait, event)
         except RuntimeError:  # the loop has ended
             self.left = True
 
@@ -76,7 +101,7 @@ class ServedJob:
     async def heard(self) -> AsyncIterator[Any]:
         """Pieces as they come; an error is raised. The last is `END` with the result, as (END, result)."""
         while True:
-            kind, value, size = await self._events.get()
+            kind, value, size = await self.events.get()
             if kind == "error":
                 raise value
             if kind == "result":
@@ -92,6 +117,11 @@ class ServedJob:
             if isinstance(piece, tuple) and piece and piece[0] is END:
                 return piece[1]
         raise AssertionError("work ends with a result or an error")
+
+
+def _deliver(events: list[tuple[ServedJob, Any]]) -> None:
+    for job, event in events:
+        job.events.put_nowait(event)
 
 
 class WholeJob(ServedJob):

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from weft.core.changes import Change
 from weft.generate.compute import prepared
 from weft.generate.prompts import Prompt
-from weft.generate.together import Scored, Together, WrittenLine, scored_prompt
+from weft.generate.together import Scored, Together, Unread, WrittenLine, scored_prompt
 from weft.models.stream import Stream
-from weft.web.jobs import EVENT, Cost, ServedJob
+from weft.web.jobs import EVENT, Cost, Post, ServedJob
 from weft.web.metrics import Metrics
 from weft.web.replies import GONE, Refusal
 from weft.web.table import ServedRun
@@ -46,7 +46,7 @@ class WritingJob(ServedJob):
         self.echoed: list[list[Scored]] = []  # the scored tokens of each prompt
         self._told = [0] * len(self.lines)
         self._ends: list[str | None] = [None] * len(self.lines)
-        self._begun = time.perf_counter()
+        self._begun: float | None = time.perf_counter()  # until a first token is written
 
     @property
     def key(self) -> Hashable:
@@ -54,16 +54,18 @@ class WritingJob(ServedJob):
         return self.served, self.precision, self.changes
 
     def start(self, together: Together, metrics: Metrics) -> None:
-        """Read the prompts."""
+        """Let the lines join those that are written; prompts are scored at once, and read by the steps that follow."""
         for prompt, group in zip(self.prompts, self.groups, strict=True):
             if self.echo and self.likeliest is not None:
                 self.echoed.append(scored_prompt(together.model, prompt.ids, self.likeliest))
             together.join(group)
         metrics.count("weft_prompt_tokens_total", sum(len(one.ids) for one in self.prompts))
-        metrics.observe("weft_first_token_seconds", time.perf_counter() - self._begun)
 
-    def tell(self) -> None:
+    def tell(self, metrics: Metrics) -> None:
         """Let the client hear what is new; once all lines have ended, the job is done."""
+        if self._begun is not None and any(line.ids or line.ended for line in self.lines):
+            metrics.observe("weft_first_token_seconds", time.perf_counter() - self._begun)
+            self._begun = None
         for i, line in enumerate(self.lines):
             text, new = line.fresh(), line.scored[self._told[i] :]
             if self.streams and (text or new or line.ended != self._ends[i]):
@@ -78,7 +80,7 @@ class RunWriter:
     """The lines of one run that are being written, under the same changes of its model."""
 
     def __init__(self, served: ServedRun, precision: str, changes: tuple[Change, ...] = ()):
-        self.served, self.changes, self.jobs = served, changes, list[WritingJob]()
+        self.served, self.changes, self.jobs, self._post = served, changes, list[WritingJob](), Post()
         with self._changed():
             model = prepared(served.run.model, precision)
             assert isinstance(model, Stream)
@@ -98,7 +100,7 @@ class RunWriter:
         return len(self.together.lines)
 
     def add(self, job: WritingJob, metrics: Metrics) -> None:
-        """Read the prompts of a job; one that fails leaves no line behind."""
+        """Let the lines of a job join; one that fails leaves no line behind."""
         try:
             with self._changed():
                 job.start(self.together, metrics)
@@ -106,31 +108,39 @@ class RunWriter:
             self.together.leave(job.lines)
             job.fail(error)
             return
-        job.tell()
+        job.tell(metrics)
         if not job.done:
+            job.post = self._post
             self.jobs.append(job)
 
     def step(self, metrics: Metrics) -> list[WritingJob]:
         """Drop the lines of clients that have left, write one step more; returns the jobs that are done or dropped."""
-        gone = [job for job in self.jobs if job.left]
-        if gone:
-            self.together.leave([line for job in gone for line in job.lines])
-            metrics.count("weft_left_total", len(gone))
-            for job in gone:
-                job.fail(Refusal(GONE, "the answer was read too slowly, or not at all"))
-        going = [job for job in self.jobs if not job.left]
-        before = sum(len(line.ids) for job in going for line in job.lines)
+        for job in [job for job in self.jobs if job.left]:
+            metrics.count("weft_left_total")
+            self._drop([job], Refusal(GONE, "the answer was read too slowly, or not at all"))
+        before = {id(line): len(line.ids) for job in self.jobs for line in job.lines}
         try:
             with self._changed():
                 self.together.step()
+        except Unread as failed:
+            lost = {id(line) for line in failed.lines}
+            owners = [job for job in self.jobs if any(id(line) in lost for line in job.lines)]
+            self._drop(owners, failed.__cause__ or failed)
         except Exception as error:
             self.together = Together(self.together.model)
-            for job in going:
-                job.fail(error)
-            self.jobs = []
-            return [*gone, *going]
-        metrics.count("weft_tokens_total", sum(len(line.ids) for job in going for line in job.lines) - before)
+            self._drop(self.jobs, error)
+        going = [job for job in self.jobs if not job.done]
+        new = sum(len(line.ids) - before.get(id(line), 0) for job in going for line in job.lines)
+        metrics.count("weft_tokens_total", new)
         for job in going:
-            job.tell()
-        self.jobs = [job for job in going if not job.done]
-        return [*gone, *(job for job in going if job.done)]
+            job.tell(metrics)
+        done = [job for job in self.jobs if job.done]
+        self.jobs = [job for job in self.jobs if not job.done]
+        self._post.send()
+        return done
+
+    def _drop(self, jobs: Sequence[WritingJob], error: BaseException) -> None:
+        """Go on without these jobs."""
+        self.together.leave([line for job in jobs for line in job.lines])
+        for job in jobs:
+            job.fail(error)
