@@ -27,8 +27,9 @@ from weft.config import field_types
 from weft.domains.registry import all_cards
 from weft.errors import ConfigError, WeftError
 from weft.files.table_writing import ENDINGS as TABLES
+from weft.inspect.effects import branch_ablation
 from weft.runs.answered import Answered
-from weft.runs.asking import ask, checked, embedded, given, look
+from weft.runs.asking import ask, checked, embedded, given, look, study
 from weft.tasks.asks import Answer, Content, Given, Questioned, Spot, Value, Ways
 
 HOSTILE = ("/etc/passwd", "~/x.png", "*", "/", "http://127.0.0.1/x.png", "{}", "/etc/*")
@@ -187,6 +188,29 @@ def test_a_server_answers_values_as_python_does(run: weft.Run, served: Callable[
         assert status == 200 and len(json.loads(body)["predictions"]) == len(known), body[:300]
 
 
+def test_a_server_sweeps_as_python_does_or_says_why_not(
+    run: weft.Run, served: Callable[..., tuple[int, bytes]]
+) -> None:
+    value, path = values_of(run)[0], "/api/sweep/it"
+    status, body = served({"input": sent(value), "sweep": "branches"}, path)
+    how = checked(run, "look", {}, files=False)
+    try:
+        known = branch_ablation(study(run, [Given(value, "input 1")], how))
+    except WeftError:
+        assert status == 400 and json.loads(body)["error"]["message"]
+        return
+    found = json.loads(body)
+    assert status == 200 and found["before"] == pytest.approx(known.before, abs=1e-4), body[:300]
+    assert np.allclose(np.array(found["measures"], float), known.measures, atol=1e-4, equal_nan=True)
+    row, column = np.argwhere(np.isfinite(known.measures))[0]
+    off = {"type": "Without", "layer": int(row) + 1, "branch": known.columns[column]}
+    status, body = served({"input": sent(value), "sweep": "changes", "rows": [[off], []]}, path)
+    assert status == 200, body[:300]
+    changed, plain = json.loads(body)["rows"]
+    assert changed["measure"] == pytest.approx(known.measures[row, column], abs=1e-4)
+    assert plain["measure"] == pytest.approx(known.before, abs=1e-4) and plain["answer"] == json.loads(body)["answer"]
+
+
 def test_a_server_opens_nothing_that_a_client_names(run: weft.Run, served: Callable[..., tuple[int, bytes]]) -> None:
     texts = run.task.asks[0].kind == "text"
     for name in ("x", "/etc/passwd", str(DATA / "ripples.nc"), "*", "http://127.0.0.1/x.png"):
@@ -203,6 +227,15 @@ def test_a_server_opens_nothing_that_a_client_names(run: weft.Run, served: Calla
             for setting in known if name in ("x", "/etc/passwd") else ():
                 status, body = served({"input": sent(values_of(run)[0]), "settings": {**short, setting: name}})
                 assert status in (200, 400), (setting, body[:300])
+            for path, more in (("look", {}), ("sweep", {"sweep": "changes", "rows": [[]]})):
+                for form in (name, {"base64": name}, {"path": name}, {"picture": name}):
+                    status, body = served({"input": form, **more}, path=f"/api/{path}/it")
+                    assert status == 400 or (texts and form == name and status == 200), (path, form, body[:300])
+                patched = {"type": "Replaced", "layer": 1, "of": name}
+                real = {"input": sent(values_of(run)[0]), **more, "changes": [patched]}
+                assert served(real, path=f"/api/{path}/it")[0] == 400
+            rows = [[{"type": "Added", "layer": 1, "of": name, "minus": name}]]
+            assert served({"input": name, "sweep": "changes", "rows": rows}, path="/api/sweep/it")[0] == 400
             assert served({"input": name}, path=f"/api/predict/{name}")[0] == 404
             assert served(PICTURE.data, kind="image/png", query=f"ending={name}&question={name}")[0] in (200, 400, 415)
             assert served(b"", kind="application/octet-stream", query=f"output={name}")[0] in (400, 415)

@@ -1,5 +1,8 @@
 """Commands that make models, and the one that looks at data first: check, train, soup, demo."""
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +11,8 @@ import typer
 from weft.cli import output
 from weft.cli import text_tables as tables
 from weft.cli.config_file import with_file
-from weft.cli.words import Json, Out, Set, examples, number, settings_of
+from weft.cli.words import Json, Out, Set, examples, number, require_serving, settings_of
+from weft.errors import WeftError
 
 commands = typer.Typer()
 
@@ -60,6 +64,7 @@ def check(
         "weft train captions.tsv photos/            pictures with captions: learns to write captions",
         "weft train book.txt --preset tiny --set lr=1e-3 --set batch=32",
         "weft train book.txt --set lr=1e-3,3e-3     a sweep: trains both, tells which is better",
+        "weft train book.txt --watch                a page in the browser on the run in progress",
         "weft train --config run.toml               options and settings from a file",
         "weft train --resume --out runs/book-1      continue a run that was stopped",
         "weft train book.txt --resume --out runs/b  begin it, or continue it: one command for a scheduler",
@@ -112,6 +117,9 @@ def train(
         bool,
         typer.Option("--resume", help="Continue the stopped run in --out; with DATA, begin it if it is not there."),
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show the run in the browser while it trains: curves, answers, time left.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Train a model on your files and write a run folder."""
@@ -124,13 +132,32 @@ def train(
     words, settings = with_file(
         config, {name: value for name, value in typed.items() if value not in (None, [])}, settings
     )
-    if not _swept(words, settings, resume, json):
-        done = train_(**{"data": (), **words}, resume=resume, **settings)
-        if done.report:
-            output.trained(done.report, json)
+    if watch:
+        require_serving("--watch")
+    if not _swept(words, settings, resume, json, watch):
+        with watching() if watch else nullcontext() as begun:
+            done = train_(**{"data": (), **words}, resume=resume, begun=begun, **settings)
+            if done.report:
+                output.trained(done.report, json)
 
 
-def _swept(words: dict[str, Any], settings: dict[str, Any], resume: bool, json: bool) -> bool:
+@contextmanager
+def watching() -> Iterator[Callable[[Path, Callable[[str], None]], None]]:
+    """What begins to show a run once it has its folder. At a terminal a finished run is shown until Ctrl-C."""
+    from weft.web.beside import Companion
+
+    begun: list[Companion] = []
+    try:
+        yield lambda folder, say: begun.append(Companion(folder, say))
+        if begun and begun[0].address and sys.stdin is not None and sys.stdin.isatty():
+            output.say(f"the run is shown at {begun[0].address} until Ctrl-C")
+            begun[0].wait()
+    finally:
+        for one in begun:
+            one.close()
+
+
+def _swept(words: dict[str, Any], settings: dict[str, Any], resume: bool, json: bool, watch: bool) -> bool:
     """Train a grid where a word has several values; whether that was asked for."""
     from weft.runs.sweep import is_sweep, resume_sweep, several, sweep
     from weft.training.folder import RunFolder
@@ -143,6 +170,9 @@ def _swept(words: dict[str, Any], settings: dict[str, Any], resume: bool, json: 
         grid = {} if begun else several(words, settings)
         if not grid:
             return False
+        if watch:
+            fix = "leave it out, and watch all runs of the sweep: weft serve FOLDER"
+            raise WeftError("one run is shown, and this is a sweep of several", where="--watch", fix=fix)
         rest = {name: value for name, value in words.items() if name != "out"}
         done = sweep(rest, settings, grid, out=out, say=output.say)
     if json:

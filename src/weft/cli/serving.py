@@ -1,23 +1,20 @@
 """Commands that go on until they are ended: serve, chat."""
 
-import importlib.util
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from weft.cli import output
-from weft.cli.words import Broken, Device, RunFolder, Set, examples, load_run, number, settings_of
-from weft.errors import WeftError
+from weft.cli.words import Broken, Device, RunFolder, Set, examples, load_run, number, require_serving, settings_of
 
 commands = typer.Typer()
-EXTRA = {"starlette": "starlette", "uvicorn": "uvicorn", "h11": "h11"}  # libraries of the extra `serve`
 
 
 @commands.command(
     epilog=examples(
         "weft serve runs/book-1 runs/photos-1     http://127.0.0.1:8000",
-        "weft serve runs/     all finished runs there",
+        "weft serve runs/     all finished runs there, new ones as they finish, those in training live",
         "weft serve runs/book-1 --port 0 --precision int8",
         "weft serve runs/book-1 --host 0.0.0.0     for others too: prints a token that they need",
         "weft serve runs/book-1 --socket /run/user/1000/weft     for this user alone",
@@ -52,10 +49,7 @@ def serve(
     Ends with Ctrl-C: requests in work are finished first, a second Ctrl-C ends at once.
     """
     output.prepare()
-    lacking = [package for package, library in EXTRA.items() if importlib.util.find_spec(library) is None]
-    if lacking:
-        problem = f"{' and '.join(lacking)} not installed" if len(lacking) > 1 else f"{lacking[0]} is not installed"
-        raise WeftError(problem, where="weft serve", fix="pip install 'weft[serve]'")
+    require_serving("weft serve")
     from weft.config import parse
     from weft.requirements import check_requirements
 

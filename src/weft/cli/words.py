@@ -1,5 +1,6 @@
 """What commands share: options that many have, numbers and settings as they are typed, lines that come in."""
 
+import importlib.util
 import inspect
 import re
 import sys
@@ -71,6 +72,14 @@ Join = Annotated[
 Out = Annotated[
     str | None, typer.Option(metavar="RUN", help="The run folder to write; runs/<name>-<number> by default.")
 ]
+
+
+def require_serving(where: str) -> None:
+    """Refuse what needs the extra `serve` where its libraries are not installed."""
+    lacking = [name for name in ("starlette", "uvicorn", "h11") if importlib.util.find_spec(name) is None]
+    if lacking:
+        problem = f"{' and '.join(lacking)} not installed" if len(lacking) > 1 else f"{lacking[0]} is not installed"
+        raise WeftError(problem, where=where, fix="pip install 'weft[serve]'")
 
 
 def settings_of(

@@ -57,6 +57,8 @@ class Study:
     kind: Kind = "classes"
     uncapped: Callable[[Tokens, int | None], Float[Tensor, "R V"]] | None = None  # `read` before values are bounded
     distances: Callable[[], tuple[np.ndarray, str]] | None = None  # (N N) between tokens that are no line, and the unit
+    between: Callable[[], None] = lambda: None  # called before each batch of rows; an error ends the work
+    at_once: int = TOKENS_AT_ONCE
 
     @property
     def trunk(self) -> Trunk:
@@ -106,12 +108,13 @@ class Study:
         """
         rows = [tuple(some) for some in by_row]
         if self.joined or self.trunk.gives == "added" or any(self._elsewhere(one) for some in rows for one in some):
-            return torch.cat([self._alone(some) for some in rows])
+            return torch.cat([self._paused(some) for some in rows])
         tokens, memory = self.embed(), self.memory()
         order = sorted(range(len(rows)), key=lambda row: _first_layer(rows[row]))
-        most, found = max(1, TOKENS_AT_ONCE // max(tokens.shape[1], 1)), []
+        most, found = max(1, self.at_once // max(tokens.shape[1], 1)), []
         states = [one.detach() if not torch.is_grad_enabled() else one for one in self.trunk.states(tokens, memory)]
         for start in range(0, len(order), most):
+            self.between()
             found.append(self._staged([rows[row] for row in order[start : start + most]], tokens, memory, states))
         values = torch.cat(found)
         return values[torch.tensor(order, device=values.device).argsort()]
@@ -138,6 +141,10 @@ class Study:
             if hidden:
                 last, _ = trunk.begun(last, memory)
             return self.read(last.with_x(x if trunk.norm is None else trunk.norm(x)), self.place)
+
+    def _paused(self, changes: Sequence[Change]) -> Tensor:
+        self.between()
+        return self._alone(changes)
 
     def _alone(self, changes: Sequence[Change]) -> Tensor:
         with changed(self.model, *changes):

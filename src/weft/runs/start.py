@@ -5,7 +5,7 @@ All that can be refused without a model is refused here, before torch is loaded;
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,12 +80,14 @@ def train(
     valid: str | Path | None = None,
     resume: bool = False,
     quiet: bool = False,
+    begun: Callable[[Path, Callable[[str], None]], object] | None = None,
     **settings: Any,
 ) -> "Run":
     """Train on files and return the run. The names are those of the command line; `settings` are what `--set` takes.
 
     With no data, the sample that ships for the task is used. `resume` goes on with the run in `out`, or begins it where
     none is there yet and data or a task is named: one command for a scheduler that starts it again and again.
+    `begun` is called once the run has its folder, with the folder and with what says a line beside the progress.
     """
     sources = tuple(str(s) for s in ([data] if isinstance(data, str | Path) else data))
     budget = Budget(steps=steps, minutes=minutes, epochs=epochs)
@@ -96,7 +98,7 @@ def train(
     with StopRequest() as stop, prepared_in(prepared), _processes():
         if launched() > 1 and int(os.environ.get("RANK", "0")) > 0:
             return _training().train_beside(sources, place, stop)
-        progress = Progress(quiet=quiet)
+        progress = Progress(quiet=quiet, begun=begun)
         if resume and place is not None and not place.exists and (sources or task):
             progress.say(f"no run in {shown(place.path)} yet: beginning one")
             resume = False

@@ -72,8 +72,9 @@ def train_new(
         made = replace(made, work=replace(made.work, record={**made.work.record, **unset}))
         work, name = made.work.decided(device), stem(asked.sources, card.reader.sample)
         with claim(work, None if place is None else place.path, resume=False, world=world, stem=name) as folder:
-            for title, text in {**lines, "run": shown(folder.path)}.items():
+            for title, text in lines.items():
                 progress.say(f"  {title:<10} {text}")
+            progress.claimed(folder.path)
             outcome = perform(work, folder, resume=False, progress=progress, stop=stop, world=world)
             return _finished(card, made, outcome, progress)
 
@@ -126,7 +127,7 @@ def resume_run(card: Card, sources: tuple[str, ...], place: RunFolder, progress:
             return load(place.path)
         again = _restored(card, place, sources, progress)
         with claim(again.work, place.path, resume=True, world=world) as folder:
-            progress.say(f"  {'run':<10} {shown(folder.path)}")
+            progress.claimed(folder.path)
             outcome = perform(again.work, folder, resume=True, progress=progress, stop=stop, world=world)
             return _finished(card, again, outcome, progress)
 

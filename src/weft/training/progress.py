@@ -4,9 +4,11 @@ import html
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from weft.amounts import duration
 from weft.errors import harmless
+from weft.storage.disk import shown
 
 FIRST_LINE_AFTER = 2.0  # seconds until the first line of a log, which says how long the run will take
 LINES_EVERY = 10.0  # seconds between lines after that, growing with the run
@@ -70,8 +72,9 @@ class _NotebookBar:
 class Progress:
     """Tells how a run goes. Everything goes to stderr, and a closed stderr is no reason to stop."""
 
-    def __init__(self, *, quiet: bool = False):
-        self.quiet = quiet
+    def __init__(self, *, quiet: bool = False, begun: Callable[[Path, Callable[[str], None]], object] | None = None):
+        """`begun` is called once the run has its folder, with the folder and with what says a line."""
+        self.quiet, self._begun = quiet, begun
         self._bar: _TerminalBar | _NotebookBar | None = None
         self._output: _NotebookBar | None = None  # one for all that is counted
         self._began = self._next = time.monotonic()
@@ -87,6 +90,12 @@ class Progress:
                 print(harmless(text), file=sys.stderr, flush=True)
         except (OSError, ValueError):
             self.quiet = True
+
+    def claimed(self, folder: Path) -> None:
+        """The run has its folder."""
+        self.say(f"  {'run':<10} {shown(folder)}")
+        if self._begun is not None:
+            self._begun(folder, self.say)
 
     def start(self, done: float) -> None:
         """Training begins, or goes on from a share already done."""

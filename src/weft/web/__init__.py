@@ -1,7 +1,7 @@
 """Runs served over HTTP: a page for people, an API for programs. Needs the extra `serve` (Starlette, uvicorn).
 
-Nothing is written, fetched or loaded by a request: runs stand in a table that is made at the start, and inputs are
-values, never names of files.
+Nothing is written, fetched or loaded by a request: runs stand in a table that is made at the start and added to by a
+thread that looks for new ones, and inputs are values, never names of files.
 
     serving                   the socket, signals and the server; what `weft serve` calls
     app                       all routes together
@@ -16,7 +16,10 @@ values, never names of files.
     writing                   texts that are written together, by the rows of each run
     predict                   /api/predict, /api/runs
     looks                     /api/look: the page of `weft look`, kept for a while to be opened
-    openai, libre             /v1 in the shape of OpenAI's API; /translate in that of LibreTranslate's
+    sweeps                    /api/sweep: how an answer changes with each of many changes of the model
+    scanning, watched         runs that finish while others are served; a run in training, by its folder alone
+    training, beside          /api/training; `weft train --watch`, a server in a process of its own
+    openai/, libre            /v1 in the shape of OpenAI's API; /translate in that of LibreTranslate's
     pages                     the page for people, whose files stand in page/
     metrics, openapi          /metrics; the description of all routes
 

@@ -26,7 +26,9 @@ from weft.web.pages import pages
 from weft.web.predict import list_runs, predict
 from weft.web.replies import GONE, Refusal, as_refusal, error_reply, reply
 from weft.web.state import ServerState, state_of
+from weft.web.sweeps import sweep
 from weft.web.table import RunTable
+from weft.web.training import in_training, watched
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -42,7 +44,10 @@ def application(table: RunTable, allowed: Allowed, limits: Limits | None = None)
         route("/openapi.json", described),
         route("/api/runs", list_runs),
         route("/api/predict/{run}", predict, "POST"),
+        route("/api/training", in_training),
+        route("/api/training/{run}", watched),
         route("/api/look/{run}", look, "POST"),
+        route("/api/sweep/{run}", sweep, "POST"),
         route("/look/{look}", kept, open=True),
         route("/v1/models", models),
         route("/v1/models/{run}", model),

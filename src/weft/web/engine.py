@@ -8,6 +8,7 @@ steps of any other work; what else waits and is alike is computed together.
 import threading
 from collections import deque
 from collections.abc import Hashable, Sequence
+from contextvars import Context
 
 import torch
 
@@ -123,9 +124,8 @@ class Engine:
     def _compute(self, jobs: Sequence[WholeJob]) -> None:
         """One batch. What goes wrong is said to those who wait; where several do, each is then tried alone."""
 
-        def stopped() -> bool:  # asked between two steps: texts go on meanwhile, unless the model is changed
-            if not jobs[0].changes:
-                self._write()
+        def stopped() -> bool:  # asked between two steps: texts go on meanwhile, as if no model were changed
+            Context().run(self._write)
             return all(job.left for job in jobs)
 
         self.metrics.observe("weft_batch_rows", sum(len(job.inputs) for job in jobs))

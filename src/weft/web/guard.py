@@ -18,7 +18,7 @@ METHODS = ("GET", "HEAD", "POST")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
-    "connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'; "
+    "connect-src 'self'; frame-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'; "
     "require-trusted-types-for 'script'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from weft.config import Config
 from weft.core.changes import Change
 from weft.generate.stopping import Stop
-from weft.runs.asking import ask, embedded, look
+from weft.runs.asking import ask, embedded
 from weft.tasks.asks import Answer, Given, Use
 from weft.web.replies import GONE, Refusal
 from weft.web.table import ServedRun
@@ -125,7 +125,46 @@ def _deliver(events: list[tuple[ServedJob, Any]]) -> None:
 
 
 class WholeJob(ServedJob):
-    """Inputs that are answered, looked at or made vectors of in one go; equal settings are computed together."""
+    """Work that is done in one go, under some changes of the model."""
+
+    inputs: Sequence[Given] = ()
+
+    def __init__(self, served: ServedRun, changes: tuple[Change, ...], cost: Cost, unsent: int):
+        super().__init__(served, cost, unsent)
+        self.changes = changes
+
+    @staticmethod
+    def compute(jobs: "Sequence[WholeJob]", stop: Stop) -> None:
+        """Do work that is alike, until `stop()` is true."""
+        with jobs[0].served.run.changed(*jobs[0].changes) if jobs[0].changes else nullcontext():
+            jobs[0].perform(jobs, stop)
+
+    def perform(self, jobs: "Sequence[WholeJob]", stop: Stop) -> None:
+        """Do the work of jobs that are like this one, itself among them."""
+        raise NotImplementedError
+
+
+class CallJob(WholeJob):
+    """Work that is done alone, by a call: a look, a sweep, alignments. The call may ask whether it is to stop."""
+
+    def __init__(
+        self,
+        served: ServedRun,
+        call: Callable[[Stop], Any],
+        *,
+        cost: Cost,
+        unsent: int,
+        changes: tuple[Change, ...] = (),
+    ):
+        super().__init__(served, changes, cost, unsent)
+        self.call = call
+
+    def perform(self, jobs: Sequence[WholeJob], stop: Stop) -> None:
+        self.finish(self.call(stop))
+
+
+class AskJob(WholeJob):
+    """Inputs that are answered or made vectors of; equal settings are computed together."""
 
     def __init__(
         self,
@@ -140,47 +179,27 @@ class WholeJob(ServedJob):
         changes: tuple[Change, ...] = (),
     ):
         """`changes` are those of the model, for this work alone."""
-        super().__init__(served, cost, unsent)
-        self.use, self.inputs, self.how, self.listens, self.changes = use, inputs, how, listens, changes
+        super().__init__(served, changes, cost, unsent)
+        self.use, self.inputs, self.how, self.listens = use, inputs, how, listens
 
     @property
     def like(self) -> Hashable | None:
-        alone = self.listens or self.changes or self.use == "look" or not self.inputs
-        return None if alone else (self.served.name, self.use, repr(self.how))
+        alone = self.listens or self.changes or not self.inputs
+        return None if alone else (self.served, self.use, repr(self.how))
 
-    @staticmethod
-    def compute(jobs: "Sequence[WholeJob]", stop: Stop) -> None:
-        """Answer jobs that are alike, until `stop()` is true."""
-        with jobs[0].served.run.changed(*jobs[0].changes) if jobs[0].changes else nullcontext():
-            WholeJob._compute(jobs, stop)
-
-    @staticmethod
-    def _compute(jobs: "Sequence[WholeJob]", stop: Stop) -> None:
-        first, every = jobs[0], [one for job in jobs for one in job.inputs]
-        run = first.served.run
-        if first.use == "look":
-            view = look(run, every, first.how)
-            first.finish((view.text(), view.page()))
-            return
-        if first.use == "embed":
-            vectors, start = embedded(run, every, first.how).vectors, 0
+    def perform(self, jobs: Sequence[WholeJob], stop: Stop) -> None:
+        run, every = self.served.run, [one for job in jobs for one in job.inputs]
+        if self.use == "embed":
+            vectors, start = embedded(run, every, self.how).vectors, 0
             for job in jobs:
                 job.finish(vectors[start : start + len(job.inputs)])
                 start += len(job.inputs)
             return
 
         def listen(row: int, text: str) -> None:
-            first.say((row, text), len(text) + EVENT)
+            self.say((row, text), len(text) + EVENT)
 
-        found = list(
-            ask(
-                run,
-                every,
-                first.how,
-                listen=listen if first.listens else None,
-                stop=stop,
-            )
-        )
+        found = list(ask(run, every, self.how, listen=listen if self.listens else None, stop=stop))
         start = 0
         for job in jobs:
             end = start + len(job.inputs)

@@ -1,16 +1,20 @@
 """/translate and /languages, in the shape of LibreTranslate's API."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from weft.config import field_types
 from weft.files.languages import language
+from weft.generate.stopping import Stop
+from weft.runs.asking import NoSettings, checked, look
 from weft.tasks.asks import Answer, Given
 from weft.web.bodies import fields_of, typed
-from weft.web.jobs import Cost, WholeJob
+from weft.web.jobs import AskJob, CallJob, Cost
 from weft.web.predict import asked_tokens, settled
-from weft.web.replies import Refusal, reply
+from weft.web.replies import GONE, Refusal, reply
 from weft.web.sending import finished
 from weft.web.state import ServerState, state_of
 from weft.web.table import ServedRun
@@ -47,6 +51,7 @@ async def translate(request: Request) -> Response:
     fields = await fields_of(request, state.limits)
     q, source, target = fields.any("q"), fields.take("source", str, "auto"), fields.take("target", str, "")
     alternatives, form = fields.take("alternatives", int, 0), fields.take("format", str, "text")
+    aligned = fields.take("alignment", bool, False)
     fields.ignore("api_key")
     fields.end()
     texts = [q] if isinstance(q, str) else typed(q, list, "q")
@@ -59,7 +64,7 @@ async def translate(request: Request) -> Response:
     settings |= {"best": 1 + alternatives} if alternatives else {}
     how = settled(served, settings)
     cost = Cost(int(request.headers.get("content-length", "0")), asked_tokens(how) * len(texts))
-    job = WholeJob(served, "predict", [Given(one) for one in texts], how, cost=cost, unsent=state.limits.unsent)
+    job = AskJob(served, "predict", [Given(one) for one in texts], how, cost=cost, unsent=state.limits.unsent)
     state.engine.submit(job)
     found = await finished(request, job)
     best = [[_text(one) for number, one in found if number == i] for i in range(len(texts))]
@@ -67,7 +72,40 @@ async def translate(request: Request) -> Response:
     others = [some[1:] for some in best]
     one = isinstance(q, str)
     answer: dict[str, Any] = {"translatedText": told[0] if one else told}
-    return reply({**answer, **({"alternatives": others[0] if one else others} if alternatives else {})})
+    answer |= {"alternatives": others[0] if one else others} if alternatives else {}
+    if aligned:
+        tables = await _alignments(request, served, texts, told)
+        answer["alignment"] = tables[0] if one else tables
+    return reply(answer)
+
+
+async def _alignments(
+    request: Request, served: ServedRun, texts: Sequence[str], translations: Sequence[str]
+) -> list[dict[str, Any]]:
+    """For each text, how much of its words was read when each word of the translation was written.
+
+    Rows are words of the translation. Where a model has no attention between both, a weight says how far a word of the
+    translation becomes less likely without a word of the text.
+    """
+    state, run = state_of(request), served.run
+    if "target" not in field_types(run.task.Look or NoSettings):
+        raise Refusal(400, "this run tells no alignment", where="alignment", fix="leave it out")
+
+    def call(stop: Stop) -> list[dict[str, Any]]:
+        found = list[dict[str, Any]]()
+        for text, translation in zip(texts, translations, strict=True):
+            if stop():
+                raise Refusal(GONE, "the client has gone")
+            how = checked(run, "look", {"target": translation}, files=False)
+            words = look(run, [Given(text)], how).to_json() if translation else {}
+            found.append({"source": words.get("source_words", []), "target": words.get("target_words", []),
+                          "weights": words.get("weights", [])})  # fmt: skip
+        return found
+
+    job = CallJob(served, call, cost=Cost(sum(map(len, texts))), unsent=state.limits.unsent)
+    state.engine.submit(job)
+    made: list[dict[str, Any]] = await finished(request, job)
+    return made
 
 
 def _text(answer: Answer) -> str:

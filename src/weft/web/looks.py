@@ -11,17 +11,21 @@ from collections import OrderedDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from weft.generate.stopping import Stop
 from weft.runs.asking import checked
-from weft.web.bodies import changes_in, json_of
+from weft.runs.asking import look as looked
+from weft.tasks.asks import Given
+from weft.web.bodies import JsonFields, changes_in, json_of
 from weft.web.inputs import given_of
-from weft.web.jobs import Cost, WholeJob
+from weft.web.jobs import CallJob, Cost
 from weft.web.predict import run_named
 from weft.web.replies import Refusal, reply
 from weft.web.sending import finished
 from weft.web.state import state_of
+from weft.web.table import ServedRun
 
 MOST_KEPT, MOST_BYTES = 16, 64 * 2**20
-SANDBOX = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
+SANDBOX = "sandbox allow-scripts allow-downloads; frame-ancestors 'self'"  # the page for people shows it in place
 
 
 class Looks:
@@ -40,6 +44,12 @@ class Looks:
                 self._pages.popitem(last=False)
         return name
 
+    def keep_once(self, page: bytes) -> str:
+        """The address of a page, which is kept if it is not yet."""
+        with self._lock:
+            known = next((name for name, kept in self._pages.items() if kept is page), None)
+        return f"/look/{known or self.keep(page)}"
+
     def page(self, name: str) -> bytes:
         """The page of a name."""
         with self._lock:
@@ -53,14 +63,17 @@ async def look(request: Request) -> Response:
     state = state_of(request)
     served = run_named(state, request.path_params["run"])
     fields = await json_of(request, state.limits)
-    task, given = served.run.task, fields.any("input")
+    task, inputs = served.run.task, inputs_in(served, fields, "input")
     settings, changes = fields.take("settings", dict, {}), changes_in(fields)
     fields.end()
-    values = given if isinstance(given, list) and any(one.several for one in task.asks) else [given]
-    inputs = [] if given is None else [given_of(task.asks, value, number) for number, value in enumerate(values)]
     how = checked(served.run, "look", settings, files=False)
+
+    def call(stop: Stop) -> tuple[str, bytes]:
+        view = looked(served.run, inputs, how)
+        return view.text(), view.page()
+
     cost = Cost(int(request.headers.get("content-length", "0")))
-    job = WholeJob(served, "look", inputs, how, cost=cost, unsent=state.limits.unsent, changes=changes)
+    job = CallJob(served, call, cost=cost, unsent=state.limits.unsent, changes=changes)
     state.engine.submit(job)
     words, page = await finished(request, job)
     if "text/html" in request.headers.get("accept", ""):
@@ -69,10 +82,19 @@ async def look(request: Request) -> Response:
     return reply({**report, "page": f"/look/{state.looks.keep(page)}"})
 
 
+def inputs_in(served: ServedRun, fields: JsonFields, name: str) -> list[Given]:
+    """The input in a field, as `look` takes it: one, several where the task takes several at once, or none."""
+    asks, given = served.run.task.asks, fields.any(name)
+    values = given if isinstance(given, list) and any(one.several for one in asks) else [given]
+    return [] if given is None else [given_of(asks, value, number) for number, value in enumerate(values)]
+
+
 async def kept(request: Request) -> Response:
     """A page that is kept."""
     return _shown(state_of(request).looks.page(request.path_params["look"]))
 
 
 def _shown(page: bytes) -> Response:
-    return Response(page, headers={"content-security-policy": SANDBOX}, media_type="text/html")
+    return Response(
+        page, headers={"content-security-policy": SANDBOX, "x-frame-options": "SAMEORIGIN"}, media_type="text/html"
+    )

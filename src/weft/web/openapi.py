@@ -1,8 +1,9 @@
 """The description of all routes as OpenAPI 3.1, written from what the runs ask for and from their settings."""
 
-from typing import Any
+from typing import Any, get_args
 
 from weft.version import VERSION
+from weft.web.sweeps import SweepName
 from weft.web.table import RunTable, ServedRun
 
 ERROR = {"$ref": "#/components/schemas/Error"}
@@ -29,6 +30,7 @@ INPUTS: dict[str, dict[str, Any]] = {
         ]
     },
 }
+CHANGES = {"type": "array", "items": {"type": "object"}, "description": "of the model, for this request"}
 LISTS = {"/v1/models": "The runs, in OpenAI's shape", "/languages": "Languages, in LibreTranslate's shape"}
 WRITING = {
     "model": "string", "max_tokens": "integer", "temperature": "number", "top_p": "number", "n": "integer",
@@ -53,7 +55,13 @@ SHAPES: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
     "/translate": (
         "Translate texts",
         ("q",),
-        {"q": ["string", "array"], "source": "string", "target": "string", "alternatives": "integer"},
+        {
+            "q": ["string", "array"],
+            "source": "string",
+            "target": "string",
+            "alternatives": "integer",
+            "alignment": "boolean",
+        },
     ),
 }
 
@@ -65,6 +73,7 @@ def description(table: RunTable) -> dict[str, Any]:
         "/readyz": {"get": _operation("Whether it takes requests")},
         "/metrics": {"get": _operation("Counts for Prometheus")},
         "/openapi.json": {"get": _operation("This description")},
+        "/api/training": {"get": _operation("The runs in training; /api/training/NAME tells how one is doing")},
         "/api/runs": {"get": _operation("The runs, what they ask for and give, and their settings")},
     }
     paths |= {path: {"get": _operation(summary)} for path, summary in LISTS.items()}
@@ -78,6 +87,7 @@ def description(table: RunTable) -> dict[str, Any]:
     for name, served in table.items():
         paths[f"/api/predict/{name}"] = {"post": _predict(served)}
         paths[f"/api/look/{name}"] = {"post": _look(served)}
+        paths[f"/api/sweep/{name}"] = {"post": _sweep(served)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "weft serve", "version": VERSION},
@@ -101,7 +111,7 @@ def _predict(served: ServedRun) -> dict[str, Any]:
         "input": one,
         "inputs": {"type": "array", "items": one},
         "settings": {"type": "object", "properties": settings, "additionalProperties": False},
-        "changes": {"type": "array", "items": {"type": "object"}, "description": "of the model, for this request"},
+        "changes": CHANGES,
         "files": {"type": "boolean", "description": "with the files that an answer offers, in base64"},
     }
     if served.gives.streams:
@@ -116,6 +126,26 @@ def _look(served: ServedRun) -> dict[str, Any]:
         "properties": {"input": INPUTS[served.run.task.asks[0].kind], "settings": {"type": "object"}},
     }
     return {**_operation("What the model does inside with an input"), "requestBody": json_body(body)}
+
+
+def _sweep(served: ServedRun) -> dict[str, Any]:
+    one = INPUTS[served.run.task.asks[0].kind]
+    fields: dict[str, Any] = {
+        "input": one,
+        "sweep": {"enum": list(get_args(SweepName)), "default": "heads"},
+        "branch": {"enum": ["mix", "read", "transform"]},
+        "by": {"enum": ["zero", "mean"]},
+        "part": {"enum": ["stream", "mix", "read", "transform"]},
+        "head": {"type": "integer"},
+        "other": {**one, "description": "the input of which patching takes, and that changes may name"},
+        "rows": {"type": "array", "items": CHANGES, "description": "for the sweep changes"},
+        "change": {"type": "object", "description": "for the sweep range: Scaled or Added"},
+        "values": {"type": "array", "items": {"type": "number"}},
+        "settings": {"type": "object"},
+        "changes": CHANGES,
+    }
+    body = {"type": "object", "required": ["input"], "properties": fields, "additionalProperties": False}
+    return {**_operation("How the answer changes with each of many changes"), "requestBody": json_body(body)}
 
 
 def json_body(schema: dict[str, Any]) -> dict[str, Any]:

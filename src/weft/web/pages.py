@@ -7,7 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-FILES = {"/": "index.html", "/page/page.css": "page.css", "/page/page.js": "page.js"}
+NAMES = ("page.css", "page.js", "made.js", "forms.js", "answers.js", "inside.js", "training.js")
+FILES = {"/": "index.html", **{f"/page/{name}": name for name in NAMES}}
 
 
 def pages() -> dict[str, Callable[[Request], Awaitable[Response]]]:

@@ -16,7 +16,7 @@ from weft.tasks.asks import Answer, Given
 from weft.tasks.request import Prediction
 from weft.web.bodies import BYTES, JsonFields, body_of, changes_in, json_of, kind_of, query_of
 from weft.web.inputs import content_of, given_of
-from weft.web.jobs import END, Cost, ServedJob, WholeJob
+from weft.web.jobs import END, AskJob, Cost, ServedJob
 from weft.web.replies import Refusal, as_refusal, error_value, event, reply
 from weft.web.sending import EventStream, finished
 from weft.web.state import ServerState, state_of
@@ -25,7 +25,9 @@ from weft.web.table import ServedRun
 
 async def list_runs(request: Request) -> Response:
     """All runs, with what they ask for and give."""
-    return reply({"runs": [one.described() for one in state_of(request).table.values()]})
+    table = state_of(request).table
+    training = [{"name": one.name, "state": one.state} for one in table.training.values() if one.name not in table]
+    return reply({"runs": [one.described() for one in table.values()], "training": training})
 
 
 async def predict(request: Request) -> Response:
@@ -51,9 +53,7 @@ async def predict(request: Request) -> Response:
     if stream and not served.gives.streams:
         raise Refusal(400, "answers of this run come whole", where="stream", fix="leave it out")
     cost = Cost(size, asked_tokens(how) * len(inputs))
-    job = WholeJob(
-        served, "predict", inputs, how, cost=cost, unsent=state.limits.unsent, listens=stream, changes=changes
-    )
+    job = AskJob(served, "predict", inputs, how, cost=cost, unsent=state.limits.unsent, listens=stream, changes=changes)
     state.engine.submit(job)
     if stream:
         return EventStream(lambda: _events(served, job, inputs), [job])

@@ -23,6 +23,7 @@ from weft.web.engine import Engine
 from weft.web.guard import Allowed, is_loopback
 from weft.web.limits import Limits
 from weft.web.receiving import Receiving
+from weft.web.scanning import Scanner
 from weft.web.table import RunTable
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -52,14 +53,19 @@ def serve(
         real = None if at is not None else bound.getsockname()[1]
         allowed = Allowed(real, host if at is None else "127.0.0.1", tuple(names), secret)
         app, state = application(table, allowed, limits)
+        scanner = Scanner(table, places, precision=precision, device=device, broken=broken, say=say)
         for name, one in table.items():
             say(f"  {name}: {one.run.task.name}, {one.run.task.ability(one.run.loaded)}")
+        for name in table.training:
+            say(f"  {name}: in training")
         bound.listen(BACKLOG)
+        scanner.start()
         say(_address(host, real, at, secret))
         sys.setswitchinterval(0.001)  # the loop need not wait long for a thread that computes
         try:
             Server(config_of(app, limits), state.engine, limits).run(sockets=[bound])
         finally:
+            scanner.close()
             state.engine.close()
 
 

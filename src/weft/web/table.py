@@ -1,6 +1,9 @@
-"""The runs that are served, by the names that stand in addresses. Made at the start; no request adds to it."""
+"""The runs that are served, by the names that stand in addresses; those in training beside them.
 
-from collections.abc import Iterable, Iterator, Mapping
+Made at the start; what finishes later is added by a thread that looks for it (`scanning`), never by a request.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +17,12 @@ from weft.generate.session import Session
 from weft.runs import Run, load
 from weft.runs.asking import NoSettings
 from weft.runs.finding import is_foreign, require_run
-from weft.runs.listing import FINISHED, IMPORTED, describe
+from weft.runs.listing import FINISHED, IMPORTED, TRAINING, describe
 from weft.runs.listing import list_runs as runs_in
 from weft.tasks.asks import Gives, Use
 from weft.training.folder import RunFolder
 from weft.training.run import parameters
+from weft.web.watched import WatchedRun
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ class RunTable(Mapping[str, ServedRun]):
 
     def __init__(self, runs: Iterable[ServedRun]):
         self._runs = {one.name: one for one in runs}
+        self.training: dict[str, WatchedRun] = {}  # as the runs: replaced as a whole, so that readers need no lock
 
     def __getitem__(self, name: str) -> ServedRun:
         return self._runs[name]
@@ -117,33 +122,58 @@ class RunTable(Mapping[str, ServedRun]):
         """The runs with a quality: writes, translates, embeds_texts."""
         return [one for one in self.values() if getattr(one, quality)]
 
+    def add(self, served: ServedRun) -> None:
+        """Serve one more."""
+        self._runs = {**self._runs, served.name: served}
+
+    def watch(self, watched: WatchedRun) -> None:
+        """Show one more in training."""
+        self.training = {**self.training, watched.name: watched}
+
+    def watched(self, path: Path) -> WatchedRun | None:
+        """The run in training that is this folder."""
+        return next((one for one in self.training.values() if one.path.resolve() == path.resolve()), None)
+
+    def free_name(self, path: Path) -> str:
+        """A name for a run that no other has."""
+        return _free_name(path, {*self._runs, *self.training})
+
     @classmethod
     def of(
         cls, places: Iterable[str | Path], *, precision: str = "fp32", device: str = "auto", broken: bool = False
     ) -> "RunTable":
-        """The runs that are these folders, or stand in them finished."""
-        named: dict[str, Path] = {}
-        for path in _folders(places):
-            name = path.resolve().name
-            if name in named:
-                name = f"{path.resolve().parent.name}-{name}"
-            while name in named:
-                name += "-"
-            named[name] = path
-        if not named:
+        """The runs that are these folders, or stand in them: those that are finished, and those in training."""
+        named, training = dict[str, Path](), dict[str, Path]()
+        for path, state in _folders(places):
+            (training if state == TRAINING else named)[_free_name(path, {*named, *training})] = path
+        if not named and not training:
             raise WeftError("no finished run", where="weft serve", fix="train one first: weft train DATA")
-        return cls(ServedRun(name, _loaded(path, device, broken), precision) for name, path in named.items())
+        made = cls(ServedRun(name, _loaded(path, device, broken), precision) for name, path in named.items())
+        for name, path in training.items():
+            made.watch(WatchedRun(name, path))
+        return made
 
 
-def _folders(places: Iterable[str | Path]) -> Iterator[Path]:
-    """The folders of runs: one that is named is taken as it is, of others those that are finished."""
+def _free_name(path: Path, taken: Collection[str]) -> str:
+    name = path.resolve().name
+    if name in taken:
+        name = f"{path.resolve().parent.name}-{name}"
+    while name in taken:
+        name += "-"
+    return name
+
+
+def _folders(places: Iterable[str | Path]) -> Iterator[tuple[Path, str]]:
+    """The folders of runs: one that is named is taken as it is, of others those that are finished or in training."""
     for place in places:
         path = require_run(place)
-        if RunFolder(path).exists or is_foreign(path):
-            yield path
+        if is_foreign(path):
+            yield path, IMPORTED
+        elif RunFolder(path).exists:
+            yield path, describe(path).state
         else:
-            found = [Path(one.run) for one in runs_in([path]) if one.state in (FINISHED, IMPORTED)]
-            yield from sorted(found)
+            found = [(Path(one.run), one.state) for one in runs_in([path])]
+            yield from sorted(one for one in found if one[1] in (FINISHED, IMPORTED, TRAINING))
 
 
 def _loaded(path: Path, device: str, broken: bool) -> Run:

@@ -30,6 +30,7 @@ MOST_READ = 40  # tokens whose most-read tokens are listed without JavaScript
 LISTED = 3  # of what each read
 
 
+@cache
 def module(name: str) -> str:
     """The text of a module or of the styles."""
     return (files("weft.inspect.page") / name).read_text("utf-8")

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from weft.runs.asking import checked
 from weft.tasks.asks import Given
 from weft.web.bodies import json_of, typed
-from weft.web.jobs import Cost, WholeJob
+from weft.web.jobs import AskJob, Cost
 from weft.web.openai.asked import WITHOUT_EFFECT
 from weft.web.openai.models import chosen
 from weft.web.replies import Refusal, reply
@@ -32,7 +32,7 @@ async def embeddings(request: Request) -> Response:
     if form not in ("float", "base64"):
         raise Refusal(400, "expected float or base64", where="encoding_format")
     cost, how = Cost(int(request.headers.get("content-length", "0"))), checked(served.run, "embed", more, files=False)
-    job = WholeJob(served, "embed", [Given(one, one) for one in texts], how, cost=cost, unsent=state.limits.unsent)
+    job = AskJob(served, "embed", [Given(one, one) for one in texts], how, cost=cost, unsent=state.limits.unsent)
     state.engine.submit(job)
     found = await finished(request, job)
     vectors = np.asarray(found, np.float32)
