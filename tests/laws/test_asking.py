@@ -208,7 +208,7 @@ def test_a_server_sweeps_as_python_does_or_says_why_not(
     assert status == 200, body[:300]
     changed, plain = json.loads(body)["rows"]
     assert changed["measure"] == pytest.approx(known.measures[row, column], abs=1e-4)
-    assert plain["measure"] == pytest.approx(known.before, abs=1e-4) and plain["answer"] == json.loads(body)["answer"]
+    assert plain["measure"] == pytest.approx(known.before, abs=1e-4) and plain["answers"] == json.loads(body)["answers"]
 
 
 def test_a_server_opens_nothing_that_a_client_names(run: weft.Run, served: Callable[..., tuple[int, bytes]]) -> None:

@@ -35,7 +35,7 @@ def test_ranges_scale_and_steer(server: Running, table: RunTable):
     found = server.post(PATH, {"input": TEXT, "sweep": "range", "change": change, "values": [0, 1, 2.5]}).json
     effects = [effect(made, Scaled(1, branch="mix", factor=value)) for value in (0.0, 1.0, 2.5)]
     assert [one["measure"] - found["before"] for one in found["rows"]] == pytest.approx(effects, abs=1e-5)
-    assert effects[1] == 0 != effects[0] and found["rows"][1]["answer"] == found["answer"]
+    assert effects[1] == 0 != effects[0] and found["rows"][1]["answers"] == found["answers"]
     steer = {"type": "Added", "layer": 1, "of": "other", "minus": "second"}
     asked = {"input": TEXT, "sweep": "range", "change": steer, "values": [0, 4], "other": "good", "second": "cold"}
     plain, steered = server.post(PATH, asked).json["rows"]

@@ -53,7 +53,7 @@ def test_what_the_model_answers_by_now_comes_from_the_newest_checkpoint(tmp_path
     before = sorted((path, path.stat().st_mtime_ns) for path in run.path.rglob("*"))
     run.trial()
     told = run.told(lambda page: "/look/x")["tried"]
-    assert told["step"] == 2 and told["input"] == "Once upon a" and told["answer"].startswith("Once upon a")
+    assert told["step"] == 2 and told["input"] == "Once upon a" and told["said"].startswith("Once upon a")
     assert told["page"] == "/look/x" and run.tried is not None and run.tried.page is not None
     assert b"<!doctype html>" in run.tried.page
     assert sorted((path, path.stat().st_mtime_ns) for path in run.path.rglob("*")) == before, "nothing is written"

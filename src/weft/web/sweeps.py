@@ -163,7 +163,7 @@ def _rows(made: Study, rows: Sequence[tuple[Change, ...]], given: Mapping[str, R
         return [list(one) for one in made.best(values[row])]
 
     told = [
-        {"changes": [words_of(one) for one in row], "measure": measure, "answer": said(number + 1)}
+        {"changes": [words_of(one) for one in row], "measure": measure, "answers": said(number + 1)}
         for number, (row, measure) in enumerate(zip(rows, found, strict=True))
     ]
-    return {"measured": made.measured, "before": before, "answer": said(0), "rows": told}
+    return {"measured": made.measured, "before": before, "answers": said(0), "rows": told}

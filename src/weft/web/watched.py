@@ -61,7 +61,7 @@ class Tried:
 
     step: int
     asked: str
-    answer: str
+    said: str
     page: bytes | None = None
 
 
@@ -158,7 +158,7 @@ class WatchedRun:
             else {
                 "step": tried.step,
                 "input": tried.asked,
-                "answer": tried.answer,
+                "said": tried.said,
                 "page": None if tried.page is None else look(tried.page),
             },
         }

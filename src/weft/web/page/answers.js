@@ -51,7 +51,13 @@ function values(left, box) {
   }
 }
 
-const plain = (value) => (typeof value === "number" ? short(value) : typeof value === "object" ? JSON.stringify(value).slice(0, 200) : String(value));
+function plain(value) {
+  if (typeof value === "number") return short(value);
+  if (value === null || typeof value !== "object") return String(value ?? "");
+  const parts = Object.entries(value);
+  if (!Array.isArray(value) && parts.length && parts.every(([, one]) => typeof one === "number" && one >= 0 && one <= 1)) return parts.slice(0, 5).map(([name, one]) => `${name} ${percent(one)}`).join(", ");
+  return JSON.stringify(value).slice(0, 200);
+}
 
 /** Rows of cells under names. */
 export function table(names, rows) {

@@ -105,7 +105,7 @@ function compared(found) {
   const number = made("span", { className: `number ${difference < 0 ? "down" : "up"}`, textContent: `${difference < 0 ? "−" : "+"}${short(Math.abs(difference))}` });
   return [
     made("h3", { textContent: row.changes.join(", ") }),
-    made("div", { className: "pair" }, made("div", {}, made("h3", { textContent: "before" }), said(found.answer)), made("div", {}, made("h3", { textContent: "after" }), said(row.answer))),
+    made("div", { className: "pair" }, made("div", {}, made("h3", { textContent: "before" }), said(found.answers)), made("div", {}, made("h3", { textContent: "after" }), said(row.answers))),
     made("p", {}, `${found.measured}: ${short(found.before)} → ${short(row.measure)} (`, number, ")"),
   ];
 }

@@ -39,7 +39,7 @@ function show(box, found, kept) {
 }
 
 function tried(one, box, kept) {
-  const nodes = [made("h3", { textContent: `what it answers after step ${one.step.toLocaleString("en")}` }), made("p", { className: "given", textContent: one.input }), made("pre", { className: "said", textContent: one.answer })];
+  const nodes = [made("h3", { textContent: `what it answers after step ${one.step.toLocaleString("en")}` }), made("p", { className: "given", textContent: one.input }), made("pre", { className: "said", textContent: one.said })];
   if (!one.page) return nodes;
   const open = made("details", { open: Boolean(kept) }, made("summary", { textContent: "what it looks at" }));
   if (kept) open.append(kept);
