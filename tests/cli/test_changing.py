@@ -53,3 +53,16 @@ def test_an_evaluation_says_what_a_part_is_worth(weft: Weft, run: str):
         for more in ((), ("--set", "scaled=1.mixx-3"))
     )
     assert worse > plain
+
+
+def test_a_second_input_or_run_stands_beside_the_first(weft: Weft, run: str, tmp_path: Path):
+    page = tmp_path / "both.html"
+    assert weft("look", run, "The weaver", "--beside", "The spinner", "-o", str(page)).code == 0
+    assert "stream of the second input" in page.read_text()
+    other = str(shutil.copytree(run, tmp_path / "other"))
+    found = json.loads(weft("look", run, "The weaver", "--beside-run", other, "--json").out)
+    assert found["beside"]["run"] == other and found["beside"]["look"] == found["look"]
+    refused = weft("look", run, "The weaver", "--beside", "A spinner", "-o", str(tmp_path / "both.pdf"))
+    assert refused.code == 2 and "use .html" in refused.err
+    assert weft("look", run, "The weaver", "-o", str(tmp_path / "one.pdf")).code == 0
+    assert (tmp_path / "one.pdf").read_bytes().startswith(b"%PDF")

@@ -5,6 +5,7 @@
 
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from weft.inspect.document import (
     NodePlace,
     PageImage,
     TokenGroup,
+    TokenSteps,
     TreePlace,
 )
 from weft.inspect.figures import png_of
@@ -259,14 +261,20 @@ def test_nothing_but_the_page_s_own_script_runs(opened: Any) -> None:
     one.errors.clear()
 
 
-def test_what_is_shown_is_saved_as_png_svg_and_json(opened: Any, tmp_path: Path) -> None:
+def test_what_is_shown_is_saved_as_png_svg_pdf_and_json(opened: Any, tmp_path: Path) -> None:
     one = opened(text_document(), address="#layer=1&head=2").drawn()
     files = {}
-    for kind in ("PNG", "SVG", "JSON"):
+    for kind in ("PNG", "SVG", "PDF", "JSON"):
         with one.page.expect_download() as waiting:
             one.page.click(f"text=save {kind}")
         files[kind] = Path(waiting.value.path()).read_bytes()
     assert files["PNG"].startswith(b"\x89PNG") and len(files["PNG"]) > 5000
+    table = int(files["PDF"].split(b"startxref\n")[1].split()[0])
+    assert (
+        files["PDF"].startswith(b"%PDF-1.4")
+        and files["PDF"][table:].startswith(b"xref")
+        and b"\xff\xd8" in files["PDF"]
+    )
     assert (
         files["SVG"].startswith(b"<svg")
         and b"three" in files["SVG"]
@@ -310,6 +318,43 @@ def test_the_panels_stand_where_the_document_has_their_tables(opened: Any) -> No
     one.until("document.querySelector('.heads').textContent.includes('pre = previous')")
     one.page.click(".sweep .cell >> nth=4")
     one.until("location.hash.includes('layer=2') && location.hash.includes('head=2')")
+
+
+def test_a_cell_of_a_sweep_shows_the_answer_before_and_after(opened: Any) -> None:
+    grid = EffectGrid(
+        "stream of the second input", "log-odds of yes", 1.1, ("embedding", "layer 1"), ("one", "two"),
+        (0.0, -3.5, 0.25, 0.0), change="with", answer="yes", chance=0.75, said=("yes", "no", "yes", ""),
+        chances=(0.75, 0.08, 0.8, 0.0), words=("replaced=0@1", "replaced=0@2", "replaced=1@1", ""), group="text",
+    )  # fmt: skip
+    one = opened(text_document(sweeps=(grid,))).drawn()
+    assert one.page.locator(".sweep .cell").count() == 3, "where nothing is changed there is no cell"
+    one.page.click(".sweep .cell >> nth=1")
+    one.page.wait_for_selector(".changed.one")
+    said = one.page.inner_text(".changed.one")
+    assert "--set replaced=0@2" in said and "yes 75 %" in said and "yes 8.0 %" in said and "1.100 → -2.400" in said
+    assert "cell=1.2" in one.page.evaluate("location.hash") and one.token() == "text.2"
+
+
+def test_the_numbers_of_a_token_are_unfolded_step_by_step(opened: Any) -> None:
+    def head(layer: int, number: int) -> dict[str, Any]:
+        return {
+            "formula": "q·k", "factor": 0.5, "why": "", "d": 4, "e": 4, "q": [1.0, 2.0, 3.0, layer + number / 10],
+            "keys": [3, 1], "k": [[1.0] * 4] * 2, "v": [[2.0] * 4] * 2, "scores": [4.0, 2.0], "scaled": [2.0, 1.0],
+            "bias": None, "weights": [0.7, 0.2], "out": [0.5, 0.25, 0.125, 9.0], "others": 1, "rest": 0.1, "closed": 0,
+        }  # fmt: skip
+
+    heads = [[head(layer, number) for number in (1, 2, 3)] for layer in (1, 2)]
+    steps = TokenSteps("attention", 3, zlib.compress(json.dumps(heads).encode()))
+    one = opened(text_document(steps=(steps,)), address="#layer=1&head=2&token=text.4").drawn()
+    one.page.click(".steps summary")
+    one.until("document.querySelector('.steps').open")
+    said = one.page.inner_text(".steps")
+    assert (
+        "layer 1, head 2" in said and "1.200" in said and "70 %" in said and "9.000" in said and "1 more tokens" in said
+    )
+    one.page.keyboard.press("Escape")
+    one.page.click('[data-token="text.2"]')
+    one.until("!document.querySelector('.steps')")
 
 
 def test_without_a_script_the_answer_and_what_was_read_are_there(opened: Any) -> None:

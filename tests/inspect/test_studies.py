@@ -1,5 +1,7 @@
 """Lens, attribution, effects and kinds: against passes by hand, and on a model whose heads are known."""
 
+import json
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -8,15 +10,19 @@ import torch
 from helpers.planted import INDUCTION, PREVIOUS, copied, copier
 from helpers.tiny import ids, language_model, numbers, pictures, randomised, translation_model, vision_model
 
-from weft.core import Hidden, Pinned, PostNorm, Replaced, Scaled, Without, changed
+from weft.core import Added, Hidden, Pinned, PostNorm, Replaced, Scaled, Unread, Without, changed
 from weft.errors import ConfigError, WeftError
 from weft.inspect import reading
 from weft.inspect.attribution import NotAdditive, direct, gradient_by_input, integrated_gradients
-from weft.inspect.effects import ablation, branch_ablation, effect, occlusion, patching
+from weft.inspect.document import LookDocument, TokenGroup, plain
+from weft.inspect.effects import ablation, branch_ablation, effect, knockout, occlusion, patching, pinning, steering
 from weft.inspect.kinds import kinds
 from weft.inspect.lens import lens
+from weft.inspect.page_steps import steps_of
 from weft.inspect.reading import ReadingView
+from weft.inspect.streams import Read, streams_of
 from weft.inspect.study import Study, pair_study, stream_study
+from weft.inspect.sweeps import SWEEPS, changed_answers, sweep, sweeps
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.models.zoo import LANGUAGE_MODELS
@@ -98,6 +104,67 @@ def test_patching_every_token_of_the_last_layer_matters_only_at_the_answer():
         theirs = float(study.measure(other.values())[0])
     assert found.measures[-1, -1] == pytest.approx(theirs, abs=1e-5), "the whole stream of the answer's token"
     assert patching(study, other, part="mix", head=2).measures.shape == (2, 6)
+
+
+@pytest.mark.parametrize("name", ["gpt", "vit", "translation"])
+def test_cells_of_sweeps_equal_their_changes_alone(name: str):
+    study = STUDIES[name]()
+    asked = () if study.place is None else (study.place,)
+    pinned, unread = pinning(study, "first"), knockout(study)
+    alone = effect(study, Pinned(2, head=1, branch="mix", weights="first"))
+    assert pinned.differences[1, 0] == pytest.approx(alone, abs=1e-4)
+    alone = effect(study, Unread(1, branch="mix", tokens=asked, keys=(2,)))
+    assert unread.differences[0, 1] == pytest.approx(alone, abs=1e-4) and abs(alone) > 1e-6
+    assert unread.said[0][1] in {study.label(i) for i in range(1000)} and 0 <= unread.chances[0, 1] <= 1
+    if name == "translation":
+        assert knockout(study, branch="read").measures.shape == (2, 5)
+
+
+def test_steering_goes_to_the_other_input_and_no_strength_changes_nothing():
+    study, other = of_text(language_model("gpt")), of_text(language_model("gpt"), ids(1, 6, seed=5))
+    found = steering(study, other, (0.0, 2.0))
+    assert np.allclose(found.differences[:, 0], 0, atol=1e-5) and np.abs(found.differences[:, 1]).max() > 1e-4
+    given = {"a": other.recorded(), "b": study.recorded()}
+    with changed(study.model, given=given):
+        alone = effect(study, Added(1, of="a", minus="b", strength=2.0))
+    assert found.differences[1, 1] == pytest.approx(alone, abs=1e-4)
+
+
+def test_sweeps_are_values_of_a_page_and_of_a_server():
+    study, other = of_text(language_model("gpt")), of_text(language_model("gpt"), ids(1, 6, seed=5))
+    found, left = sweeps(study)
+    assert not left and not any(SWEEPS[name].second for name in found) and "heads switched off" in found
+    assert sweeps(study, most=1.0)[1], "what takes long is named"
+    both, _ = sweeps(study, other)
+    assert {"stream of the second input", "heads of the second input", "steered to the second input"} <= set(both)
+    for one in both.values():
+        cells = len(one.rows) * len(one.columns)
+        assert len(one.values) == len(one.said) == len(one.chances) == len(one.words) == cells and plain(one)["words"]
+    with pytest.raises(WeftError, match="second input"):
+        sweep(study, "stream of the second input")
+    with pytest.raises(WeftError, match="heads switched off"):
+        sweep(study, "heads switched of")
+    first, second = changed_answers(study, [(Without(1, head=1),), (Scaled(1, head=1, factor=1.0),)])
+    assert first.after - first.before == pytest.approx(effect(study, Without(1, head=1)), abs=1e-4)
+    assert second.after == pytest.approx(second.before, abs=1e-5) and second.changes == ("scaled=1.1x1",)
+
+
+def test_the_steps_of_a_page_are_those_of_the_readings():
+    study = of_text(language_model("gpt"))
+    kept = study.recorded(keep=("readings",))
+    layers = [one["mix"][0] for one in kept.stream("").readings]
+    weights = np.stack([one.weights()[0].numpy() for one in layers])
+    groups = (TokenGroup("text", study.tokens[""]),)
+    streams, _ = streams_of([Read("attention", "text", "text", weights)], groups)
+    document = LookDocument("a", "text", "b", "c", groups=groups, streams=streams)
+    found = steps_of(document, kept)
+    assert [one.token for one in found] == list(range(6))
+    one = json.loads(zlib.decompress(found[3].heads))[1][0]
+    assert one["keys"][0] == int(weights[1, 0, 3].argmax()) and one["closed"] == 2
+    assert one["weights"] == pytest.approx(np.sort(weights[1, 0, 3])[::-1][:4], abs=1e-4)
+    assert one["scaled"][0] == pytest.approx(one["scores"][0] * one["factor"], rel=1e-3)
+    other = streams_of([Read("attention", "text", "text", weights[:, :, ::-1, ::-1].copy())], groups)[0]
+    assert not steps_of(LookDocument("a", "text", "b", "c", groups=groups, streams=other), kept)
 
 
 def test_hidden_tokens_of_a_source_and_of_a_text_count():

@@ -54,9 +54,10 @@ def test_a_layer_or_head_that_a_model_does_not_have_is_refused_before_anything_i
 @pytest.mark.parametrize("make", VIEWS)
 def test_a_view_is_saved_by_the_ending_of_the_name_and_says_what_it_is(make, tmp_path):
     view = make(AttentionChoice())
-    starts = {"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!doctype html>"}
+    starts = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF", "html": b"<!doctype html>"}
     for ending, start in starts.items():
         assert view.save(tmp_path / f"look.{ending}").read_bytes().startswith(start)
+    assert view.picture("pdf") == (tmp_path / "look.pdf").read_bytes(), "the same bytes each time"
     with pytest.raises(WeftError, match=r"cannot be written as \.jpg"):
         view.save(tmp_path / "look.jpg")
     with pytest.raises(WeftError, match="no frames"):

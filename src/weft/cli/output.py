@@ -283,7 +283,8 @@ def looked(report: Report, view: Any, as_json: bool, path: Path | None) -> None:
     if as_json:
         emit(report)
     elif path is None:
-        print(harmless(view.text()))
+        looks = [view, *([] if view.second is None else [view.second])]
+        print(harmless("\n\n".join(one.text() for one in looks)))
 
 
 def _texts(found: Sequence[dict[str, Any]], shown: Callable[[dict[str, Any]], str]) -> str:

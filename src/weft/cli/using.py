@@ -1,5 +1,6 @@
 """Commands that use a model: predict, evaluate, look, embed."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -225,6 +226,8 @@ def evaluate(
         "weft look runs/photos-1 picture.jpg -o look.png",
         "weft look runs/photos-1 picture.jpg --set by=occlusion -o look.png",
         'weft look runs/book-1 "Once upon a" --set without=3.2     without head 2 of layer 3',
+        'weft look runs/book-1 "Once upon a time" --beside "Once upon a dog" -o both.html     two inputs',
+        'weft look runs/book-1 "Once upon a" --beside-run runs/book-2 -o both.html     two runs',
         "weft look runs/photos-1 --what filters,positions -o learned.png",
         "weft look runs/words-1 paris france rome italy -o words.png       words on a plane",
     )
@@ -238,7 +241,10 @@ def look(
     output_: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="A .png, .svg, .html or .gif to write; without it, text is printed."
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="A .png, .svg, .pdf, .html or .gif to write; without it, text is printed.",
         ),
     ] = None,
     what: Annotated[
@@ -247,6 +253,13 @@ def look(
     row: Annotated[
         int | None,
         typer.Option(parser=number(int, "--row"), metavar="N", help="The row of a table to look at, from 1."),
+    ] = None,
+    beside: Annotated[
+        str | None, typer.Option(metavar="INPUT", help="A second input, beside the first on one scale (.html).")
+    ] = None,
+    beside_run: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="A second run that looks at the same input, or at that of --beside."),
     ] = None,
     text: AsText = False,
     set_: Set = None,
@@ -264,16 +277,27 @@ def look(
     asked = inputs_of(loaded, "look", inputs, None, text=text) or ([] if what else list(piped()))
     from weft.runs.asking import check_output
 
-    check_output(loaded, output_, asked, "-o")
+    check_output(loaded, output_, [*asked, *([] if beside is None else [beside])], "-o")
     several = any(one.several for one in loaded.task.asks) and len(asked) > 1 and not what
     if len(asked) != (0 if what else 1) and not several:
         problem = f"expected {'no input beside --what' if what else 'one input'}, found {len(asked)}"
         fix = 'give a text or the name of a picture, as in: weft look RUN "My house is tiny."'
         raise WeftError(problem, where="weft look", fix=fix)
-    settings = settings_of(set_, loaded.look, {"what": what})
-    with changed_by(loaded, settings):
-        view = loaded.look(asked if several else asked[0] if asked else None, row=row, **settings)
-        output.looked({"run": run, "task": loaded.task.name, "look": view.to_json()}, view, json, output_)
+    words = settings_of(set_, loaded.look, {"what": what})
+    one = asked if several else asked[0] if asked else None
+    with changed_by(loaded, settings := dict(words)):
+        view = loaded.look(one, row=row, **settings)
+        report = {"run": run, "task": loaded.task.name, "look": view.to_json()}
+        if beside is None and beside_run is None:
+            output.looked(report, view, json, output_)
+            return
+        other = loaded if beside_run is None else load_run(beside_run, broken=broken, device=device)
+        if beside is not None:
+            one = inputs_of(other, "look", [beside], None, text=text)[0]
+        with nullcontext() if other is loaded else changed_by(other, settings := dict(words)):
+            second = other.look(one, row=row, **settings)
+            report |= {"beside": {"run": beside_run or run, "task": other.task.name, "look": second.to_json()}}
+            output.looked(report, view.beside(second), json, output_)
 
 
 @commands.command(

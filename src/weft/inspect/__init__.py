@@ -13,10 +13,11 @@ refuses to know tasks and files.
     study                     one input as the stream that answers sees it, and its answer, for the next four
     lens, attribution         the answer after every layer and branch; which parts and tokens it comes from
     effects, kinds            the answer with each of many changes; what each head reads
+    sweeps                    effects and changed answers as values for a page or a server
     alignment, matrix         how much each target word read of each source word: the data; the picture
     reading                   attention within one input, by the names of its tokens
     steps, steps_table        attention step by step, in float64: the numbers; their table
-    token_steps               the steps of one token of any model, by name
+    token_steps, page_steps   the steps of one token of any model, by name; the same for a page
     maps, rollout             maps over a picture; attention through all layers
     saliency, occlusion       what an answer depends on: by gradient; by painting parts over
     confusion, calibration    which class was found for which; how often a model is right when it is sure

@@ -185,7 +185,9 @@ class AddedParts:
 class EffectGrid:
     """How a measure changes with each of many changes, as a table of rows and columns: heads, layers x tokens.
 
-    `values` are differences from `before`, row by row; a row of heads is a layer.
+    `values` are differences from `before`, row by row; a row of heads is a layer. For each of them `said` is the
+    likeliest answer with the change, `chances` the probability of `answer`, `words` the change as the command line has
+    it, "" where there is nothing to change. `group` has the tokens that the columns are, where they are tokens.
     """
 
     name: str
@@ -196,6 +198,12 @@ class EffectGrid:
     values: tuple[float, ...]
     stream: str = ""  # the stream whose heads the cells are, where they are heads
     change: str = "without"
+    answer: str = ""
+    chance: float | None = None  # of the answer without any change
+    said: tuple[str, ...] = ()
+    chances: tuple[float, ...] = ()
+    words: tuple[str, ...] = ()
+    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -211,13 +219,15 @@ class ChangedAnswer:
 
 
 @dataclass(frozen=True)
-class TokenScores:
-    """Scores of one token in every head of a stream before the softmax: float16 (layers, heads, keys), deflated."""
+class TokenSteps:
+    """The numbers by which one token reads in every head of a stream, layer after layer: deflated JSON (`page_steps`).
+
+    `token` is counted from 0.
+    """
 
     stream: str
     token: int
-    scores: bytes
-    about: str = ""
+    heads: bytes
 
 
 @dataclass(frozen=True)
@@ -249,7 +259,7 @@ class LookDocument:
     additions: tuple[AddedParts, ...] = ()
     sweeps: tuple[EffectGrid, ...] = ()
     changed: tuple[ChangedAnswer, ...] = ()
-    steps: tuple[TokenScores, ...] = ()
+    steps: tuple[TokenSteps, ...] = ()
     tables: tuple[PageTable, ...] = ()
     notes: tuple[str, ...] = ()
     version: int = VERSION
@@ -266,7 +276,7 @@ class LookDocument:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; bytes are base64."""
-        return _plain(self)
+        return plain(self)
 
     @classmethod
     def from_json(cls, given: Any) -> "LookDocument":
@@ -274,14 +284,15 @@ class LookDocument:
         return _typed(given, cls, "document")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value of a document, such as a grid of effects, as JSON has it; bytes are base64."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
         kind = getattr(type(value), "kind", None)
         return fields if kind is None else {"kind": kind, **fields}
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    return [plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 _PLACES: dict[str, type] = {one.kind: one for one in get_args(Place)}

@@ -9,14 +9,14 @@ import unicodedata
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from weft.errors import ConfigError, DataError, harmless
 from weft.inspect import fonts
 
-Format = Literal["png", "svg"]
+Format = Literal["png", "svg", "pdf"]
 
 INK, PALE, LINES, EDGE = "#1b2733", "#6b7785", "#e3e8ee", "#c5ced8"
 SHADES = ["#ffffff", "#dbe8f5", "#9cc3e4", "#4a90c9", "#1c5b9e", "#0a2f63"]  # from nothing to all
@@ -61,7 +61,7 @@ class Sheet:
         """Pixels that fill a place."""
         axis = self.axis(x, y, width, height, frame=frame)
         shown = resized(pixels, round(height * DOTS_PER_INCH), round(width * DOTS_PER_INCH))
-        axis.imshow(shown, aspect="auto", interpolation="none" if self.format == "svg" else "auto")
+        axis.imshow(shown, aspect="auto", interpolation="auto" if self.format == "png" else "none")
         return axis
 
     def cells(self, values: np.ndarray, place: tuple[float, float, float, float], **more: Any) -> Any:
@@ -112,12 +112,12 @@ class Sheet:
 @contextmanager
 def sheet(format: Format) -> Iterator[Sheet]:
     """A sheet to draw on; the user's settings of matplotlib are neither used nor changed."""
-    if format not in ("png", "svg"):
-        raise ConfigError(f"expected png or svg, found {format!r}", where="format")
+    if format not in get_args(Format):
+        raise ConfigError(f"expected png, svg or pdf, found {format!r}", where="format")
     from matplotlib import style
     from matplotlib.figure import Figure
 
-    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "weft", "text.parse_math": False}
+    settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "weft", "pdf.fonttype": 42, "text.parse_math": False}
     with style.context(["default", settings]):
         yield Sheet(Figure(figsize=(1, 1), dpi=DOTS_PER_INCH if format == "png" else 72, facecolor="white"), format)
 
@@ -179,10 +179,10 @@ def quiet() -> Iterator[None]:
 def written(figure: Any, format: Format, families: Sequence[str], *, pad: float = 0.25) -> bytes:
     """The bytes of a figure, the same each time; `families` are the fonts that an SVG asks for."""
     buffer = io.BytesIO()
-    still = {"Date": None} if format == "svg" else {"Software": None}
+    still = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[format]
     with quiet():
         figure.savefig(buffer, format=format, bbox_inches="tight", pad_inches=pad, metadata=still)
-    if format == "png":
+    if format != "svg":
         return buffer.getvalue()
     # the fonts once, in the style sheet: every family that may have the signs on the machine where it is looked at
     asked = ", ".join(f"'{family}'" for family in dict.fromkeys(families) if not re.search("[^\\w .-]", family))

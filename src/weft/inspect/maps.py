@@ -309,7 +309,7 @@ class MapsView(View):
         """The layer and the head to show."""
         raise NotImplementedError
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """The maps as a picture."""
         return draw(self.maps, self.chosen(), format=format, answer=str(self.answer or ""))
 

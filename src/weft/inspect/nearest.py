@@ -106,7 +106,7 @@ class NearestView(View):
     def about(self) -> str:
         return f"the words nearest to {self.asked}"
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """A bar for each neighbour, as long as it is near."""
         with sheet(format) as on:
             on.text(0, -0.12, f"nearest to {self.asked}", size=12, va="bottom")

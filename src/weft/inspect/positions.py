@@ -84,7 +84,7 @@ class LinePositionsView(View):
     def about(self) -> str:
         return f"positions: {self.codes.kind}"
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """The codes by position, and how alike they are by distance."""
         with sheet(format) as on:
             values, top = self.codes.values, float(np.abs(self.codes.values).max()) or 1.0

@@ -111,7 +111,7 @@ class ReadingView(View):
         """The numbers of one head for one token: its query, the keys, scores, softmax and the sum of values."""
         return Readers(self._readings, self.labels, self.labels).steps(token, self.how)
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """Readers down the side, what they read along the top."""
         title = "" if self.answer is None else str(self.answer)
         first = int(self._scaled_without_first)

@@ -26,41 +26,53 @@ from weft.inspect.document import (
     NodePlace,
     TokenGroup,
 )
-from weft.inspect.effects import Effects, ablation, branch_ablation, occlusion
+from weft.inspect.effects import occlusion
 from weft.inspect.kinds import kinds
 from weft.inspect.lens import lens
+from weft.inspect.page_steps import steps_of
 from weft.inspect.streams import Read, streams_of
 from weft.inspect.study import Study
+from weft.inspect.sweeps import MOST_WORK, SWEEPS, sweeps
 
 ALL_TOKENS = 24  # tokens up to which the lens is read at each of them
 LISTED = 4  # answers at each depth
 MOST_PARTS = 40  # that are listed of what parts added
-MOST_WORK = 1e12  # multiplications of all rows of a sweep
-TOO_MUCH = "Heads were not switched off one by one: for this model and input that would take long."
+TOO_MUCH = "Not run, because for this model and input they would take long: {}."
 ANSWER = "the answer"  # the group whose one token is the answer
 
 
-def studied(document: LookDocument, study: Study, changes: Sequence[Change] = ()) -> LookDocument:
-    """The document with the tables that a study of the same input gives; `changes` are those that hold already."""
+def studied(
+    document: LookDocument, study: Study, changes: Sequence[Change] = (), other: Study | None = None
+) -> LookDocument:
+    """The document with the tables that a study of the same input gives; `changes` are those that hold already.
+
+    `other` is the study of a second input, whose stream and heads are put in the place of this one's.
+    """
     seat = _seat(document, study)
-    work = sum(one.numel() for one in study.trunk.parameters()) * len(study.tokens.get(study.stream, ()))
+    tokens = len(study.tokens.get(study.stream, ()))
+    work = sum(one.numel() for one in study.trunk.parameters()) * tokens
     found = replace(document, lens=_lens(study, seat), additions=_allowed(lambda: _added(study, seat)))
-    heads, grids = _heads(document, seat), list[tuple[EffectGrid, ...]]()
-    if work * sum(_head_counts(study)) <= MOST_WORK:
-        grids.append(_allowed(lambda: (_grid(ablation(study), "heads switched off", heads),)))
-        grids.append(_allowed(lambda: (_grid(branch_ablation(study), "branches switched off"),)))
-    else:
-        found = replace(found, notes=(*found.notes, TOO_MUCH))
-    found = replace(found, sweeps=tuple(one for some in grids for one in some))
-    if work * (STEPS + len(study.tokens.get(study.stream, ()))) <= MOST_WORK:
+    heads, (grids, left) = _heads(document, seat), sweeps(study, other)
+    found = replace(found, sweeps=tuple(_placed(one, document, study, seat, heads) for one in grids.values()))
+    if left:
+        found = replace(found, notes=(*found.notes, TOO_MUCH.format(", ".join(left))))
+    if work * (STEPS + tokens) <= MOST_WORK:
         found = _counting(found, study, seat)
     if heads:
         found = replace(found, kinds=_allowed(lambda: _kinds(study, heads)))
+    if document.streams:
+        kept = study.recorded(keep=("readings",))
+        found = replace(found, steps=_allowed(lambda: steps_of(document, kept, seat.place)))
     return replace(found, changed=_allowed(lambda: _changed(study, changes))) if changes else found
 
 
-def _head_counts(study: Study) -> list[int]:
-    return [getattr(block.mix, "heads", 1) for block in study.trunk.blocks]
+def _placed(one: EffectGrid, document: LookDocument, study: Study, seat: "Seat", heads: str) -> EffectGrid:
+    """A sweep with the stream whose heads its cells are, or the group whose tokens its columns are."""
+    cells = SWEEPS[one.name].cells
+    if cells == "heads":
+        return replace(one, stream=heads)
+    where = seat if cells == "tokens" else _seat(document, study, "source") if cells == "source tokens" else Seat(None)
+    return replace(one, group=where.name) if where.order == tuple(range(len(one.columns))) else one
 
 
 def _changed(study: Study, changes: Sequence[Change]) -> tuple[ChangedAnswer, ...]:
@@ -136,11 +148,6 @@ def _added(study: Study, seat: Seat) -> tuple[AddedParts, ...]:
     rest = sum(value for _, value in parts[MOST_PARTS:])
     listed = (*parts[:MOST_PARTS], *([("all others", rest)] if len(parts) > MOST_PARTS else []))
     return (AddedParts(seat.name, seat.place, found.measured, listed, found.measure),)
-
-
-def _grid(found: Effects, name: str, stream: str = "") -> EffectGrid:
-    values = tuple(0.0 if np.isnan(one) else round(float(one), 5) for one in found.differences.ravel())
-    return EffectGrid(name, found.measured, found.before, found.rows, found.columns, values, stream)
 
 
 def _kinds(study: Study, stream: str) -> tuple[KindTable, ...]:

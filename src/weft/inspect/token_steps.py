@@ -101,7 +101,7 @@ class StepView(View):
         """The numbers as a table that fits the terminal."""
         return self._table(shutil.get_terminal_size((USUAL_COLUMNS, 24)).columns)
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """There is none."""
         problem = "the numbers of one token are a table, not a picture"
         raise ConfigError(problem, where="token", fix="write a .html, or print them without a file")

@@ -20,9 +20,9 @@ class NoAttention(WeftError):
 
 def check_ending(path: Path) -> None:
     """Refuse a file that no look can be written to."""
-    if path.suffix.lower() not in (".png", ".svg", ".html", ".gif"):
+    if path.suffix.lower() not in (".png", ".svg", ".pdf", ".html", ".gif"):
         problem = f"a picture cannot be written as {path.suffix or 'a file without an ending'}"
-        raise WeftError(problem, where=str(path), fix="use .png, .svg, .html or .gif")
+        raise WeftError(problem, where=str(path), fix="use .png, .svg, .pdf, .html or .gif")
 
 
 class View(ABC):
@@ -32,7 +32,12 @@ class View(ABC):
     guard: Callable[[Path], None] | None = None  # refuses a file that must not be written over, such as the input
     origin: tuple[str, str] = ("", "")  # the names of the run and of its task
     second: "View | None" = None  # a look that stands beside this one on a page
-    complete: Callable[[Callable[[], LookDocument]], LookDocument] | None = None  # adds what a study of the input finds
+    complete: Callable[[Callable[[], LookDocument], "View | None"], LookDocument] | None = (
+        None  # with what studies find
+    )
+    study: tuple[Any, Callable[[], Any]] | None = (
+        None  # the model, and what makes a study of the input with it as it is
+    )
 
     @property
     @abstractmethod
@@ -40,7 +45,7 @@ class View(ABC):
         """What is shown, in a line."""
 
     @abstractmethod
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """As a picture."""
 
     @abstractmethod
@@ -61,12 +66,19 @@ class View(ABC):
 
     def documents(self) -> tuple[LookDocument, ...]:
         """The document with the names of its run and task and what a study finds; and that of a look beside it."""
+        other = self.second
+        return (self._named(other), *(() if other is None else (other._named(self),)))
+
+    def _named(self, second: "View | None") -> LookDocument:
         run, task = self.origin
-        found = self.document() if self.complete is None else self.complete(self.document)
-        return (replace(found, run=run, task=task), *(() if self.second is None else self.second.documents()))
+        found = self.document() if self.complete is None else self.complete(self.document, second)
+        return replace(found, run=run, task=task)
 
     def beside(self, other: "View") -> "View":
-        """The same look; on its page another one stands beside it: of another input or run, or of a changed model."""
+        """The same look; on its page another one stands beside it: of another input or run, or of a changed model.
+
+        Of two inputs of one model the page also shows what happens when parts of one take the place of the other's.
+        """
         found = copy(self)
         found.second = other
         return found
@@ -77,20 +89,25 @@ class View(ABC):
 
     def film(self) -> bytes:
         """As a GIF, where there is something to see one after another."""
-        raise WeftError("this look has no frames", where=".gif", fix="use .png, .svg or .html")
+        raise WeftError("this look has no frames", where=".gif", fix="use .png, .svg, .pdf or .html")
 
     def note(self) -> str | None:
         """What a user should know of the picture."""
         return None
 
     def save(self, path: str | Path) -> Path:
-        """Write a .png, .svg, .html or .gif, by the ending of the name."""
+        """Write a .png, .svg, .pdf, .html or .gif, by the ending of the name."""
         path = Path(path)
         check_ending(path)
         if self.guard is not None:
             self.guard(path)
-        made = {".html": self.page, ".gif": self.film, ".png": self.picture, ".svg": lambda: self.picture("svg")}
-        write_made(path, made[path.suffix.lower()]())
+        kind = path.suffix.lower()
+        if self.second is not None and kind != ".html":
+            problem = f"two looks beside each other are a page, not a {kind}"
+            raise WeftError(problem, where=str(path), fix="use .html, or write each of them by itself")
+        made = {".html": self.page, ".gif": self.film, ".png": self.picture}
+        made |= {".svg": lambda: self.picture("svg"), ".pdf": lambda: self.picture("pdf")}
+        write_made(path, made[kind]())
         return path
 
     def _repr_html_(self) -> str:

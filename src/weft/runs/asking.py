@@ -254,18 +254,26 @@ def study(run: "Run", inputs: Sequence[Given], how: Config) -> Study:
         return run.task.study(run.loaded, inputs, how)
 
 
-def completed(run: "Run", inputs: Sequence[Given], how: Config) -> Callable[[Callable[[], LookDocument]], LookDocument]:
-    """Adds what a study of the input finds to the document of a page, under the changes that hold now."""
+def completed(
+    run: "Run", inputs: Sequence[Given], how: Config
+) -> Callable[[Callable[[], LookDocument], View | None], LookDocument]:
+    """Adds what a study of the input finds to the document of a page, under the changes that hold now.
+
+    A second look of the same model, as it is, gives the input whose parts are put in the place of this one's.
+    """
     held = active()
 
-    def complete(make: Callable[[], LookDocument]) -> LookDocument:
+    def complete(make: Callable[[], LookDocument], second: View | None) -> LookDocument:
         again = held.changes if held is not None and active() is None else ()
         with changed(run.model, *again, given=None if held is None else held.given):
             document = make()
             if not any(one.by == "attention" for one in document.streams):
                 return document
             try:
-                return studied(document, study(run, inputs, how), () if held is None else held.changes)
+                mine = study(run, inputs, how)
+                model, make_study = (None, None) if second is None or second.study is None else second.study
+                other = make_study() if make_study is not None and model is run.model else None
+                return studied(document, mine, () if held is None else held.changes, other)
             except WeftError:  # a model without an answer, or one that cannot be followed
                 return document
 

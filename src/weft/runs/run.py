@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from weft.config import from_json
-from weft.core.changes import Change, Changed, changed
+from weft.core.changes import Change, Changed, active, changed
 from weft.core.recording import Recorder
 from weft.domains.registry import task_of
 from weft.errors import ConfigError, NotNumbers, StorageError, Unfit, WeftError, listed, placed
@@ -266,6 +266,7 @@ class Run:
             inputs = picked(given(self, many, ways=ways), row)
             view = look(self, inputs, how)
         view.complete = completed(self, inputs, how) if inputs else None
+        view.study = (self.model, lambda: study(self, inputs, how)) if inputs and active() is None else None
         view.origin = (self.folder.name, self.task.name)
         view.guard = lambda path: check_output(self, path, many, "save")
         return view

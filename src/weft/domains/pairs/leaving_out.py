@@ -75,11 +75,11 @@ class LeftOutView(TranslationView):
             found.append(logs.gather(2, wanted.expand(len(some), -1)[..., None])[..., 0].cpu().numpy())
         return np.concatenate(found)
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """The matrix as a picture."""
         return self._drawn(format, [WHY, *([] if self.answer is None else [str(self.answer)])])
 
-    def _drawn(self, format: Literal["png", "svg"], notes: Sequence[str]) -> bytes:
+    def _drawn(self, format: Literal["png", "svg", "pdf"], notes: Sequence[str]) -> bytes:
         return matrix.draw(self.alignment, format=format, title=TITLE, notes=notes, scale=SCALE)
 
     def document(self) -> LookDocument:

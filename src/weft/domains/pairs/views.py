@@ -126,7 +126,7 @@ class TranslationView(View):
         """The same, of whole words unless pieces are wanted."""
         return self.pieces if self.how.pieces else self.pieces.by_words(self.source, self.target)
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """The alignment as a picture."""
         said = [] if self.answer is None else [str(self.answer)]
         return matrix.draw(self.alignment, self.how, format=format, notes=said)

@@ -14,8 +14,8 @@ picture.js    picture scene: a map over a picture
 graph.js      graph scene: nodes, edges and what one node reads
 globe.js      globe scene: a map, flat or as a globe
 follow.js     a token through the layers: lens, additions, steps
-changes.js    ablation grids, sweeps, changed answers
+changes.js    sweeps (switched off, pinned, not read, patched, steered), each cell before and after; changed answers
 compare.js    a second document beside the first
 tables.js     the numbers of what is shown
-save.js       PNG, SVG and JSON of what is shown
+save.js       PNG, SVG, PDF and JSON of what is shown
 """

@@ -177,11 +177,9 @@ export function prepared(document) {
   return document;
 }
 
-/** Scores before the softmax of one token in one head, from 16-bit numbers. */
-export async function scoresOf(steps, stream, layer, head) {
-  const all = new Uint16Array(await inflated(steps.scores)), keys = stream.of.keys;
-  const from = (layer * stream.of.heads + head) * keys;
-  return Array.from(all.subarray(from, from + keys), half);
+/** The steps of one token in every head, layer after layer; unpacked once. */
+export function stepsOf(steps) {
+  return (steps.unpacked ??= inflated(steps.heads).then((content) => JSON.parse(new TextDecoder().decode(content))));
 }
 
 /** The documents in the text of a saved page or of a saved JSON file. */

@@ -1,4 +1,4 @@
-// A token through the layers: the answer at every depth, what each part added to it, and the steps of one head.
+// A token through the layers: the answer at every depth, what each part added to it, and the numbers of one head, step by step.
 
 import { html, nothing, svg } from "./lit-html.js";
 import { colour, inkOn, theme } from "./colours.js";
@@ -37,9 +37,19 @@ function additionBars(view, found) {
         <rect class=${value < 0 ? "bar minus" : "bar"} x=${value < 0 ? wide * (1 + value / most) : wide} y="1" width=${(wide * Math.abs(value)) / most} height="10"></rect>`}</svg></td></tr>`)}</tbody></table></div></details>`;
 }
 
+const vector = (values, size) => `${values.map(number).join("  ")}${size > values.length ? " …" : ""}`;
+
+/** How the token reads its keys in one head, in numbers: the query, keys and values, scores, softmax, and the sum. */
 function stepsTable(view) {
-  const { stream, token } = view.now, row = view.head.row(token.index), order = Array.from(row.keys()).sort((a, b) => row[b] - row[a]).slice(0, 20);
-  return html`<details><summary>Step by step: q·k → scale → softmax</summary><div class="scroll"><table class="numbers">
-    <caption>${view.stepsAbout}</caption><thead><tr><th scope="col">key</th><th scope="col">score</th><th scope="col">weight</th></tr></thead>
-    <tbody>${order.map((at) => html`<tr><th scope="row"><bdi>${shown(stream.read.tokens[at])}</bdi></th><td class="number">${Number.isFinite(view.steps[at]) ? number(view.steps[at]) : "may not be read"}</td><td class="number">${percent(row[at])}</td></tr>`)}</tbody></table></div></details>`;
+  const { stream, token } = view.now, one = view.steps, name = html`<bdi>${shown(token.group.tokens[token.index])}</bdi>`;
+  const scaled = one.factor !== 1, columns = ["key", "k", `score = ${one.formula}`, ...(scaled ? [`× ${number(one.factor)}`] : []), ...(one.bias ? ["bias"] : []), "softmax", "v"];
+  const row = (key, at) => html`<tr><th scope="row"><button class="link" @click=${() => view.pick({ token: `${stream.read.name}.${key + 1}` })}><bdi>${shown(stream.read.tokens[key])}</bdi></button></th><td class="number">${vector(one.k[at], one.d)}</td><td class="number">${number(one.scores[at])}</td>
+    ${scaled ? html`<td class="number">${number(one.scaled[at])}</td>` : nothing}${one.bias ? html`<td class="number">${number(one.bias[at])}</td>` : nothing}<td class="number">${percent(one.weights[at])}</td><td class="number">${vector(one.v[at], one.e)}</td></tr>`;
+  return html`<details class="steps" ?open=${view.picked.panel === "steps"} @toggle=${(event) => { if (event.target.open !== (view.picked.panel === "steps")) view.pick({ panel: event.target.open ? "steps" : "" }); }}>
+    <summary>Step by step in ${one.where}: q, k, v → scores → softmax → sum</summary>
+    <p>1. The query q of ${name}, ${one.d} numbers: <span class="number">${vector(one.q, one.d)}</span></p>
+    <p>2. Its score with the key k of each token${scaled ? html`, times ${number(one.factor)}${one.why ? ` (${one.why})` : ` = 1/√${one.d}`}` : nothing}${one.bias ? ", plus a bias of their places" : nothing}. 3. The softmax makes weights that add up to 1.</p>
+    <div class="scroll"><table class="numbers" aria-label="step by step"><thead><tr>${columns.map((words) => html`<th scope="col">${words}</th>`)}</tr></thead><tbody>${one.keys.map(row)}</tbody></table></div>
+    ${one.others ? html`<p class="pale">${one.others} more tokens, ${percent(one.rest)} together.</p>` : nothing}${one.closed ? html`<p class="pale">${one.closed} tokens may not be read: their weight is 0.</p>` : nothing}
+    <p>4. The sum of weight × v, ${one.e} numbers, is what this head gives: <span class="number">${vector(one.out, one.e)}</span></p></details>`;
 }

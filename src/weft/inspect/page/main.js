@@ -1,7 +1,7 @@
 // The page: draws itself anew whenever what is picked changes.
 
 import { html, nothing, render } from "./lit-html.js";
-import { documentsIn, percent, scoresOf, shown } from "./data.js";
+import { documentsIn, percent, shown, stepsOf } from "./data.js";
 import { fromAddress, help, keyed, resolved, toAddress } from "./state.js";
 import { headGrid, thumbnails } from "./heads.js";
 import { reading, sentence, tokenGroups, weightInWords } from "./tokens.js";
@@ -43,8 +43,11 @@ async function viewOf(given, number) {
   view.inWords = now.stream.inWords(now.layer, now.head) + (now.temperature === 1 ? "" : `, temperature ${now.temperature}`);
   view.head = await warmed(now);
   view.thumbnails = await thumbnails(view);
-  const steps = given.steps.find((one) => one.stream === now.stream.name && one.token === now.token.index);
-  if (steps && now.layer !== null && now.head !== null) Object.assign(view, { steps: await scoresOf(steps, now.stream, now.layer, now.head), stepsAbout: steps.about });
+  const steps = given.steps.find((one) => one.stream === now.stream.name && one.token === now.token.index && now.token.group === now.stream.readers);
+  if (steps) {
+    const layer = now.layer ?? now.stream.of.layers - 1, head = now.head ?? 0;
+    view.steps = { ...(await stepsOf(steps))[layer][head], where: `${now.stream.rowName(layer)}, ${now.stream.columnName(head)}` };
+  }
   return view;
 }
 
@@ -142,7 +145,7 @@ function show() {
   document.documentElement.dataset.theme = name;
   render(html`<header><h1><bdi>${shown(given.title, 120)}</bdi></h1><p class="pale">${[given.run, given.task].filter(Boolean).join(" · ")}</p>
       <nav aria-label="page"><button @click=${() => pick({ theme: name === "dark" ? "light" : "dark" })}>${name === "dark" ? "light" : "dark"}</button>
-        ${["png", "svg", "json"].map((kind) => html`<button @click=${() => save(kind, first)}>save ${kind.toUpperCase()}</button>`)}
+        ${["png", "svg", "pdf", "json"].map((kind) => html`<button @click=${() => save(kind, first)}>save ${kind.toUpperCase()}</button>`)}
         <button aria-expanded=${helping} @click=${() => { helping = !helping; show(); }}>keys ?</button></nav></header>
     ${helping ? html`<dl class="help">${help.map(([key, words]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${words}</dd></div>`)}</dl>` : nothing}
     <main class=${first.now.stream?.several ? "three" : "two"}>
@@ -155,11 +158,17 @@ function show() {
     </main>`, root);
 }
 
+/** The cell of the picked head in the sweep that switches heads off, so that x shows the answer without it. */
+function offCell() {
+  const { stream, layer, head } = views[0].now, sweep = views[0].document.sweeps.find((one) => one.change === "without" && one.stream === stream?.name);
+  return sweep && layer !== null && head !== null ? { sweep: sweep.name, cell: `${layer + 1}.${head + 1}` } : {};
+}
+
 addEventListener("keydown", (event) => {
   const inside = event.target.closest?.("input, select, textarea, pre");
   if (inside || event.ctrlKey || event.metaKey || event.altKey || !views.length) return;
   if (event.key === "?" || event.key === "Escape") { helping = event.key === "?" && !helping; show(); return; }
-  if (event.key === "x" && document.querySelector(".sweep")) return pick({ colour: "effect" });
+  if (event.key === "x" && document.querySelector(".sweep")) return pick({ colour: "effect", ...offCell() });
   const change = keyed(event.key, documents[0], { view: views[0].picked.view, ...picked }, views[0].choices);
   if (!change) return;
   event.preventDefault();

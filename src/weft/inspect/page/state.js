@@ -1,6 +1,6 @@
 // What is picked: it stands in the address, so that a link or a saved file opens where it was.
 
-const NAMES = ["stream", "layer", "head", "token", "side", "t", "view", "colour", "theme", "turn", "overlay", "compare", "sweep", "panel"];
+const NAMES = ["stream", "layer", "head", "token", "side", "t", "view", "colour", "theme", "turn", "overlay", "compare", "sweep", "cell", "panel"];
 
 /** Values of the address after its #. */
 export function fromAddress(hash) {

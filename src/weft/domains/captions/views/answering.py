@@ -286,7 +286,7 @@ class QuestionView(View):
     def about(self) -> str:
         return f"what the answer read of the question, {self.title}"
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """The answer's words down the side, the question's along the top."""
         return matrix.draw(self.alignment, self.choice, format=format, title=self.title)
 

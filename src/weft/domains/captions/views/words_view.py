@@ -128,7 +128,7 @@ class PictureWordsView(View):
     def about(self) -> str:
         return f"what counted in {self.shown.title or 'a picture'} for each word of: {self.shown.last.text}"
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """The picture, and again for each word under what counted for it."""
         return draw(self.shown, self.choice, format=format)
 

@@ -115,7 +115,7 @@ class PlaceView(View):
     def about(self) -> str:
         return self._title
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """The map with its bars."""
         return draw(self.reading, format=format)
 

@@ -41,7 +41,7 @@ class PositionView(View):
         """What is shown, in a line."""
         return f"the first eigenvectors of the Laplacian of {self.graph.name.rpartition('/')[2]}"
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """As a picture."""
         places = {int(node): row for row, node in enumerate(self.nodes)}
         inside = [(places[a], places[b]) for a, b in self.graph.edges.tolist() if a in places and b in places]

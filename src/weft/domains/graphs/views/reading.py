@@ -120,7 +120,7 @@ class GraphView(View):
     def about(self) -> str:
         return f"{self.title} ({self.which})"
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """As a picture."""
         nodes = self.drawn()
         places = {int(node): row for row, node in enumerate(nodes)}

@@ -43,7 +43,7 @@ class LearnedView(View):
     def about(self) -> str:
         return f"the {' and '.join(self.what)} that the picture embedder learned"
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """All that was asked for in one picture."""
         return learned.draw(self.weights, self.size, self.codes, format=format)
 

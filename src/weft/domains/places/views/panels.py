@@ -124,7 +124,7 @@ class FieldView(View):
     def about(self) -> str:
         return self.title
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """The panels."""
         return panels(self.shown, columns=self.columns, title=self.title, format=format)
 

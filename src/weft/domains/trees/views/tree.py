@@ -140,7 +140,7 @@ class TreeView(View):
         chance = self.answer.said[0][1]
         return self.answer.called if chance is None else f"{self.answer.called} ({probability(chance)})"
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """The tree above its words, and below them how dark each was read."""
         given = [GIVEN_NOTE] if self.crown and self.framed else []
         return matrix.draw(self.reading, self.how, format=format, title=self.said, notes=given, above=self.crown)

@@ -30,7 +30,7 @@ class WordMapView(View):
     def about(self) -> str:
         return f"{len(self.words)} words on a plane"
 
-    def picture(self, format: Literal["png", "svg"] = "png") -> bytes:
+    def picture(self, format: Literal["png", "svg", "pdf"] = "png") -> bytes:
         """A point for each word, with the word beside it."""
         low, high = self.places.min(0), self.places.max(0)
         span = max(float((high - low).max()), 1e-9)
