@@ -1,6 +1,7 @@
 """`weft serve` as a command: it says where it is, ends by signals, and names what it lacks."""
 
 import json
+import re
 import signal
 import sys
 import urllib.request
@@ -48,3 +49,26 @@ def test_what_cannot_be_served_is_refused_in_words(weft: Weft):
     assert "--port" in weft.refused_here("serve", run, "--port", "99999")
     assert "16 characters" in weft.refused_here("serve", run, "--token", "short")
     assert "int8" in weft.refused_here("serve", run, "--precision", "int3")
+
+
+@pytest.mark.slow
+def test_a_run_that_is_watched_has_the_bits_of_one_that_is_not(weft: Weft, tmp_path: Path):
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    words = ["--task", "language-model", "--preset", "tiny", "--steps", "40", "--set", "checkpoint_every=10"]
+    words += ["--set", "baselines=false"]
+    assert weft("train", *words, "--out", str(tmp_path / "plain")).code == 0
+    job = weft.start("train", *words, "--out", str(tmp_path / "watched"), "--watch")
+    done = job.wait()
+    assert done.code == 0 and "http://127.0.0.1:" in done.err
+    one, other = (tmp_path / name / "model.safetensors" for name in ("plain", "watched"))
+    assert one.read_bytes() == other.read_bytes()
+    (address,) = re.findall(r"http://127\.0\.0\.1:\d+/", done.err)
+    with pytest.raises(OSError):
+        urllib.request.urlopen(f"{address}healthz", timeout=5)  # it ended with the run
+
+
+def test_a_sweep_is_not_watched(weft: Weft, tmp_path: Path):
+    pytest.importorskip("starlette")
+    said = weft.refused_here("train", "--task", "language-model", "--set", "lr=1e-3,2e-3", "--watch")
+    assert "weft serve FOLDER" in said and not list(tmp_path.iterdir())
