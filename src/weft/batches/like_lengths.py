@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
-from typing import Generic, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from weft.batches.order import key, numbers, permuted
 from weft.batches.samples import G, Microbatches, PaddedIds, Samples, W
 
 SCORED = 4096  # tokens a side in one micro-batch of held-out rows
+SORTED_AT_ONCE = 2**20  # rows
 USED, USED_MIXED = 1024, 512  # tokens that are computed together in use: in rows of one length, and of several
 
 
@@ -24,10 +24,10 @@ class LikeLengths:
 
     def __init__(self, lengths: np.ndarray, *, tokens: int, fingerprint: str, seed: int, rows: int | None = None):
         """`lengths` has a row for each thing and a column for each of its sides; the last column counts first."""
-        self.lengths, self.fingerprint, self.seed = lengths, fingerprint, seed
-        ordered = lengths[_by_length(lengths)]
-        self.cuts = _cuts(ordered, tokens, rows)
-        self.real_share = _real_share(ordered, self.cuts)
+        self.fingerprint, self.seed = fingerprint, seed
+        self.rows, self.starts, widths = _by_length(lengths)
+        self.cuts = _cuts(widths, self.starts, tokens, rows)
+        self.real_share = _real_share(widths, self.starts, self.cuts)
 
     @property
     def per_epoch(self) -> int:
@@ -46,15 +46,24 @@ class LikeLengths:
 
     @lru_cache(maxsize=2)  # noqa: B019 (a source lives as long as its run)
     def _order(self, mark: str) -> np.ndarray:
-        """The rows by length, and by chance among those of equal lengths."""
-        chance = np.random.Generator(np.random.Philox(key=numbers(mark, 2))).permutation(len(self.lengths))
-        return _by_length(self.lengths, chance)
+        """The rows by length, and by chance among those of equal lengths; sorted in parts, which need little memory."""
+        chance = np.arange(len(self.rows), dtype=self.rows.dtype)
+        np.random.Generator(np.random.Philox(key=numbers(mark, 2))).shuffle(chance)
+        order, ends, start = np.empty_like(self.rows), self.starts[1:], 0
+        while start < len(order):
+            stop = int(ends[min(int(np.searchsorted(ends, start + SORTED_AT_ONCE)), len(ends) - 1)])
+            some, groups = self.rows[start:stop], np.searchsorted(ends, (start, stop), side="right")
+            sizes = np.diff(self.starts[groups[0] : groups[1] + 1])
+            alike = np.repeat(np.arange(len(sizes), dtype=np.uint64), sizes)
+            order[start:stop] = some[np.argsort((alike << np.uint64(40)) | chance[some].astype(np.uint64))]
+            start = stop
+        return order
 
 
 def in_order(lengths: np.ndarray, most: int | None = None) -> list[np.ndarray]:
     """Rows to be scored in micro-batches of like length; at most `most`, spread evenly over the lengths."""
-    order = _by_length(lengths)
-    cuts = _cuts(lengths[order], SCORED)
+    order, starts, widths = _by_length(lengths)
+    cuts = _cuts(widths, starts, SCORED)
     chosen = range(len(cuts) - 1)
     if most is not None and most < len(chosen):
         chosen = np.linspace(0, len(cuts) - 2, most).round().astype(int).tolist()
@@ -66,9 +75,8 @@ def together(lengths: Sequence[int]) -> list[np.ndarray]:
 
     Where there are many rows, nearly all are computed with rows of their own length: no padding, no mask.
     """
-    sides = np.asarray(lengths, np.int64)[:, None]
-    order = _by_length(sides)
-    return np.split(order, _cuts(sides[order], USED, mixed=USED_MIXED)[1:-1]) if len(order) else []
+    order, starts, widths = _by_length(np.asarray(lengths, np.int64)[:, None])
+    return np.split(order, _cuts(widths, starts, USED, mixed=USED_MIXED)[1:-1]) if len(order) else []
 
 
 def ids_together(rows: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, PaddedIds]]:
@@ -77,31 +85,59 @@ def ids_together(rows: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, Padde
         yield some, PaddedIds.of([rows[i] for i in some])
 
 
-def _by_length(lengths: np.ndarray, chance: np.ndarray | None = None) -> np.ndarray:
-    sides = tuple(lengths.T)
-    return np.lexsort(sides if chance is None else (chance, *sides))
+def _by_length(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The numbers of rows in order of their lengths; where each group of equal ones begins, and the end; its lengths.
+
+    The numbers are of 32 bits where these are enough.
+    """
+    count, sides = lengths.shape
+    if not count:
+        return np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros((0, sides), np.int64)
+    bits = [max(1, int(side.max()).bit_length()) for side in lengths.T]
+    kind: type[np.unsignedinteger[Any]] = np.uint32 if sum(bits) <= 32 else np.uint64
+    one = np.zeros(count, kind)  # all sides in a number, the last one highest
+    for side, width in zip(lengths.T[::-1], bits[::-1], strict=True):
+        one = np.bitwise_or(np.left_shift(one, kind(width)), side.astype(kind))
+    rows = np.argsort(one, kind="stable").astype(np.uint32 if count < 2**32 else np.int64)
+    one = one[rows]
+    starts = np.append(np.append(0, 1 + np.flatnonzero(one[1:] != one[:-1])), count)
+    return rows, starts, lengths[rows[starts[:-1]]].astype(np.int64)
 
 
-def _cuts(lengths: np.ndarray, tokens: int, rows: int | None = None, mixed: int | None = None) -> np.ndarray:
+def _cuts(
+    widths: np.ndarray, starts: np.ndarray, tokens: int, rows: int | None = None, mixed: int | None = None
+) -> np.ndarray:
     """Where to cut rows in order of length so that no side of a micro-batch exceeds `tokens`, unless one row does.
 
-    With `mixed`, this is the most tokens of a micro-batch whose rows are not all of one length.
+    `widths` are the lengths of groups of rows that begin at `starts`. With `mixed`, this is the most tokens of a
+    micro-batch whose rows are not all of one length.
     """
-    cuts, start, widest = [0], 0, np.zeros(lengths.shape[1], np.int64)
-    for i, row in enumerate(lengths):
-        wider = np.maximum(widest, row)
-        most = tokens if mixed is None or (wider == lengths[start]).all() else mixed
-        if i > start and (wider.max() * (i - start + 1) > most or i - start == rows):
-            cuts.append(i)
-            start, wider = i, row
-        widest = wider
-    return np.array([*cuts, len(lengths)])
+    cuts, start = [0], 0
+    first = widest = tuple(widths[0].tolist()) if len(widths) else ()
+    for group, place, stop in zip(widths.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        i = place
+        while i < stop:  # as many of the group as fit beside what is there already
+            wider = tuple(map(max, widest, group)) if i > start else tuple(group)
+            most = tokens if mixed is None or i == start or wider == first else mixed
+            end = min(stop, start + most // max(wider), stop if rows is None else start + rows)
+            if i == start:
+                end, first = max(end, start + 1), wider
+            if end > i:
+                i, widest = end, wider
+            if i < stop:
+                cuts.append(i)
+                start = i
+    return np.array([*cuts, int(starts[-1])])
 
 
-def _real_share(lengths: np.ndarray, cuts: np.ndarray) -> float:
+def _real_share(widths: np.ndarray, starts: np.ndarray, cuts: np.ndarray) -> float:
     """The share of tokens that are not padding."""
-    filled = sum((lengths[a:b].max(0) * (b - a)).sum() for a, b in pairwise(cuts))
-    return float(lengths.sum() / filled)
+    first = np.searchsorted(starts, cuts[:-1], side="right") - 1  # the groups that micro-batches begin in
+    behind = np.searchsorted(starts, cuts[1:], side="left")  # and the first group behind each
+    padded = np.append(widths, np.zeros_like(widths[:1]), axis=0)
+    widest = np.maximum.reduceat(padded, np.column_stack((first, behind)).ravel())[::2]
+    filled = (widest * np.diff(cuts)[:, None]).sum()
+    return float((widths * np.diff(starts)[:, None]).sum() / filled)
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from weft.errors import DataError
 from weft.files.bad_rows import BadRows, Reasons, Skip
@@ -18,6 +18,7 @@ from weft.files.decoding import shown
 
 T = TypeVar("T")
 R = TypeVar("R")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 
 def tried(rows: Iterable[R | DataError], read: Callable[[R], T | None]) -> Iterator[T | DataError]:
@@ -75,11 +76,29 @@ def _to_the_end(rows: Iterable[T]) -> Iterator[T | Unreadable]:
         yield Unreadable(error)
 
 
+class GrowingRows(Protocol[T_contra]):
+    """Rows that are gathered: a list, or something that grows like one."""
+
+    def append(self, row: T_contra, /) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def __delitem__(self, rows: slice, /) -> None: ...
+
+
 class GatheredRows(Generic[T]):
     """The rows of one file after another, and what was wrong with others."""
 
-    def __init__(self, skip: Skip = None, skipped: Iterable[tuple[str, str]] = (), files: int = 0):
+    def __init__(
+        self,
+        skip: Skip = None,
+        skipped: Iterable[tuple[str, str]] = (),
+        files: int = 0,
+        rows: "GrowingRows[T] | None" = None,
+    ):
+        """`rows` take what is gathered, where it is not to be held in memory."""
         self.rows: list[T] = []
+        self.gathered: GrowingRows[T] = self.rows if rows is None else rows
         self.files: list[ReadFile] = []
         self.notes: list[str] = []
         self.skipped: Reasons = list(skipped)
@@ -90,10 +109,10 @@ class GatheredRows(Generic[T]):
 
         A file that cannot be read to its end gives none.
         """
-        before, words = len(self.rows), Counter[str]()
+        before, words = len(self.gathered), Counter[str]()
         for row in _to_the_end(reading.rows):
             if isinstance(row, Unreadable):
-                del self.rows[before:]
+                del self.gathered[before:]
                 self.bad.take_file(row.error)
                 return 0
             if isinstance(row, DataError):
@@ -101,8 +120,8 @@ class GatheredRows(Generic[T]):
             elif isinstance(row, str):
                 words[row] += 1
             else:
-                self.rows.append(row)
-        count = len(self.rows) - before
+                self.gathered.append(row)
+        count = len(self.gathered) - before
         self.files += [ReadFile(path, count) for path in dict.fromkeys(reading.files)]
         self.notes += reading.notes
         self.skipped += [

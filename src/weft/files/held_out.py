@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from weft.errors import ConfigError, DataError
 
 SHARE = 0.1  # of the data that is held out, by default
@@ -50,9 +52,14 @@ def held_digests(
         members[first[digest]].append(digest)
     held = sorted(digest for each in members.values() for digest in each[: _count(each, share, most)])
     if not held:
-        problem = f"{len(first)} different {what} are too few to hold some out"
-        raise DataError(problem, fix=f"add more {what}, or name other data to validate on")
+        raise too_few(len(first), what)
     return held
+
+
+def too_few(many: int, what: str) -> DataError:
+    """The error where nothing can be held out."""
+    problem = f"{many} different {what} are too few to hold some out"
+    return DataError(problem, fix=f"add more {what}, or name other data to validate on")
 
 
 def split_rows(
@@ -66,10 +73,26 @@ def split_rows(
     return sides
 
 
+def held_number(marks: np.ndarray, share: float, most: int) -> int:
+    """How many different digests are held out by their value alone; `marks` are the first 64 bits of all, sorted."""
+    below = marks[: int(np.searchsorted(marks, np.uint64(int(share * 2**64))))]
+    return _bounded(min(most, distinct(below)), distinct(marks))
+
+
+def distinct(ordered: np.ndarray) -> int:
+    """How many different values there are in order."""
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + 1 if len(ordered) else 0
+
+
 def _count(ordered: Sequence[bytes], share: float, most: int | None) -> int:
     """How many of the different digests of a group are held out."""
     wanted = round(share * len(ordered))
     if most is not None:
         bound = int(share * 2**64)
         wanted = min(most, sum(int.from_bytes(digest[:8], "big") < bound for digest in ordered))
-    return max(0, min(max(1, wanted), len(ordered) - 1))
+    return _bounded(wanted, len(ordered))
+
+
+def _bounded(wanted: int, many: int) -> int:
+    """At least one and never all."""
+    return max(0, min(max(1, wanted), many - 1))

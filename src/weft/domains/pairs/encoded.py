@@ -2,17 +2,26 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import overload
 
 import numpy as np
 
 from weft.amounts import count, counted
+from weft.batches.id_rows import ENCODED_AT_ONCE, GrowingIds, IdRows
 from weft.batches.like_lengths import LikeLengthSource
 from weft.batches.samples import PaddedIds, Samples
 from weft.domains.pairs.codec import TargetCodec
 from weft.domains.pairs.dataset import PairData
+from weft.domains.pairs.reading.texts import Pair
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import DataError, listed
+from weft.files.text_rows import TextRows
+from weft.storage.prepared import StagedEntry, key_of, store_for, temporary_store
 from weft.tasks.codec import Codecs
+
+Ids = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,8 @@ class PairRows:
     def lengths(self) -> np.ndarray:
         """Of source and target, with the end that each is given to read."""
         more = len(self.after) or 1
+        if isinstance(self.pairs, IdPairs):
+            return self.pairs.lengths() + np.array([more, 1], np.int32)
         return np.array([(len(source) + more, len(target) + 1) for source, target in self.pairs], np.int64)
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, PaddedIds]:
@@ -40,7 +51,38 @@ class PairRows:
         return Samples(source, target)
 
 
-Ids = tuple[np.ndarray, np.ndarray]
+@dataclass(frozen=True, eq=False)
+class IdPairs(Sequence[Ids]):
+    """Pairs of ids, each side in one array."""
+
+    sources: IdRows
+    targets: IdRows
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @overload
+    def __getitem__(self, row: int) -> Ids: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[Ids]: ...
+    def __getitem__(self, row: int | slice) -> Ids | Sequence[Ids]:
+        if isinstance(row, slice):
+            return [self[i] for i in range(*row.indices(len(self)))]
+        return self.sources[row], self.targets[row]
+
+    def lengths(self) -> np.ndarray:
+        """Of source and target, a row for each pair."""
+        return np.column_stack((self.sources.lengths(), self.targets.lengths()))
+
+    def shorter(self, context: int) -> "IdPairs":
+        """Those of which both sides have fewer ids."""
+        fits = (self.sources.lengths() < context) & (self.targets.lengths() < context)
+        if fits.all():
+            return self
+        chosen = np.flatnonzero(fits).astype(np.uint32)
+        return IdPairs(self.sources.only(chosen), self.targets.only(chosen))
+
+
 MOST_TOKENS = 512  # the longest side that is trained on unless the user sets a context
 CONTEXT_STEP = 64  # contexts are multiples of this
 
@@ -62,15 +104,19 @@ class PairIds:
         """Texts to ids, targets as they are `spelt` for the model."""
         given, codec = codecs["source"], codecs["target"]
         assert isinstance(given, TextCodec) and isinstance(codec, TargetCodec)
-        train = _ids(given, codec, [(pair.source, spelt(pair.target)) for pair in data.train])
+        train: Sequence[Ids]
+        if isinstance(data.train, TextRows) and isinstance(codec, TextCodec) and spelt is str:
+            train = _many_ids(given, codec, data, data.train)
+        else:
+            train = _ids(given, codec, [(pair.source, spelt(pair.target)) for pair in data.train])
         held = _ids(given, codec, [(one.source, spelt(one.references[0])) for one in data.held_out])
-        longest = max((max(len(a), len(b)) + 1 for a, b in train), default=1)
+        longest = 1 + _longest(train)
         context = context or max(CONTEXT_STEP, min(MOST_TOKENS, -(-longest // CONTEXT_STEP) * CONTEXT_STEP))
-        fitting = [pair for pair in train if max(map(len, pair)) < context]
+        fitting = train.shorter(context) if isinstance(train, IdPairs) else _shorter(train, context)
         if not fitting:
             problem = f"no pair has fewer than {context} tokens on both sides"
             raise DataError(problem, where=data.described, fix=f"set a longer context, say --set context={longest}")
-        held_fitting = [pair for pair in held if max(map(len, pair)) < context] or fitting[:1]
+        held_fitting = _shorter(held, context) or fitting[:1]
         return PairIds(data, given, codec, fitting, held_fitting, context, len(train) - len(fitting))
 
     @property
@@ -78,9 +124,11 @@ class PairIds:
         """The codec of the targets where these are no texts."""
         return None if isinstance(self.codec, TextCodec) else self.codec
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """Target tokens to train on."""
+        if isinstance(self.train, IdPairs):
+            return len(self.train) + int(self.train.targets.lengths().sum(dtype=np.int64))
         return sum(len(target) + 1 for _, target in self.train)
 
     def source(self, tokens: int, seed: int) -> LikeLengthSource[PaddedIds, PaddedIds]:
@@ -122,8 +170,40 @@ class PairIds:
 
 def length_ratio(pairs: Sequence[Ids]) -> float:
     """1.2 × the 99.9th percentile of target length / source length."""
-    ratios = [(len(target) + 1) / (len(source) + 1) for source, target in pairs]
-    return round(1.2 * float(np.quantile(ratios, 0.999)), 3)
+    if isinstance(pairs, IdPairs):
+        ratios = (pairs.targets.lengths() + 1) / (pairs.sources.lengths() + 1)
+    else:
+        ratios = np.array([(len(target) + 1) / (len(source) + 1) for source, target in pairs])
+    return round(1.2 * float(np.quantile(ratios, 0.999, overwrite_input=True)), 3)
+
+
+def _longest(pairs: Sequence[Ids]) -> int:
+    if isinstance(pairs, IdPairs):
+        return int(max(pairs.sources.lengths().max(initial=0), pairs.targets.lengths().max(initial=0)))
+    return max((max(len(a), len(b)) for a, b in pairs), default=0)
+
+
+def _shorter(pairs: Sequence[Ids], context: int) -> list[Ids]:
+    return [pair for pair in pairs if max(map(len, pair)) < context]
+
+
+def _many_ids(given: TextCodec, codec: TextCodec, data: PairData, rows: TextRows[Pair]) -> IdPairs:
+    """The ids of pairs that are not held in memory: made some thousands at a time into mapped files, and kept."""
+
+    def make(staged: StagedEntry) -> None:
+        sides = [
+            GrowingIds(staged, name, side.tokenizer.dtype) for name, side in (("source", given), ("target", codec))
+        ]
+        pairs = iter(rows)
+        while some := list(islice(pairs, ENCODED_AT_ONCE)):
+            found = _ids(given, codec, [(pair.source, pair.target) for pair in some])
+            for side, ids in zip(sides, zip(*found, strict=True), strict=True):
+                side.extend(ids)
+
+    marks = [given.marks.before, codec.marks.before[1:]]
+    key = key_of("ids of pairs", data.fingerprint, data.rule, given.tokenizer.digest, codec.tokenizer.digest, marks)
+    entry = (store_for(rows.bytes) or temporary_store()).entry(key, make, {"kind": "ids of pairs"})
+    return IdPairs(IdRows.of(entry, "source"), IdRows.of(entry, "target"))
 
 
 def _ids(given: TextCodec, codec: TargetCodec, pairs: Sequence[tuple[str, str]]) -> list[Ids]:

@@ -1,6 +1,6 @@
 """Encoder–decoders on pairs of texts: sizes that suit a budget, and the settings that go with them. Pure arithmetic."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -8,13 +8,16 @@ from weft.batches.like_lengths import LikeLengthSource
 from weft.batches.source import Source
 from weft.domains.pairs.dataset import PairData
 from weft.domains.pairs.encoded import PairIds
+from weft.domains.pairs.reading.texts import Pair
 from weft.domains.pairs.settings import PAIRS, PairTraining
 from weft.domains.texts.codec.text import TextCodec
+from weft.files.text_rows import TextRows
 from weft.modalities import tokenizer_making as tokenizers
 from weft.modalities.encoding import ended
 from weft.models.seq2seq import Seq2Seq
 from weft.models.zoo import Size
 from weft.models.zoo.translation import TRANSLATION_MODELS
+from weft.storage.marked import MarkedPieces
 from weft.tasks.codec import Codecs
 from weft.tasks.recipe import (
     OF_A_READER,
@@ -113,10 +116,20 @@ def pair_codecs(data: PairData, training: PairTraining, known: Codecs, spelt: Ca
     if "target" in known:
         return {name: known[name] for name in ("source", "target")}
     kind = training.tokenizer or "bpe"
-    texts = [text for pair in data.train for text in (pair.source, spelt(pair.target))]
     vocab = training.vocab or (tokenizers.vocabulary_of_pairs(data.characters) if kind == "bpe" else None)
-    learned = TextCodec.learn(ended(texts), kind, vocab, characters=sum(map(len, texts)), symbols=training.symbols)
+    if isinstance(data.train, TextRows) and spelt is str:
+        characters, pieces = data.characters, _streamed(data, data.train)
+    else:
+        texts = [text for pair in data.train for text in (pair.source, spelt(pair.target))]
+        characters, pieces = sum(map(len, texts)), ended(texts)
+    learned = TextCodec.learn(pieces, kind, vocab, characters=characters, symbols=training.symbols)
     return {"source": learned.in_role("source"), "target": learned.in_role("target")}
+
+
+def _streamed(data: PairData, rows: TextRows[Pair]) -> Iterable[str | None]:
+    """Both sides of pairs that are not held in memory, known by what the pairs are."""
+    mark = f"both sides of {data.fingerprint}: {data.rule}"
+    return MarkedPieces(mark, rows.bytes, lambda: ended(text for pair in rows for text in (pair.source, pair.target)))
 
 
 def encoder_decoder(

@@ -1,8 +1,9 @@
 """Sentence pairs: a source and its translation, from files. Refuses to know tokens.
 
-Pairs are held in memory, in the order of the files. White space around a text is dropped, inside it stays; newlines are
-LF. A row that cannot be a pair (a column too few, a blank side, a number for a text) is refused with its file and line,
-or, where `skip` allows for some, left out whole and counted: no row ever lends half of itself to another.
+Pairs are in the order of the files: few in memory, many in mapped files. White space around a text is dropped, inside
+it stays; newlines are LF. A row that cannot be a pair (a column too few, a blank side, a number for a text) is refused
+with its file and line, or, where `skip` allows for some, left out whole and counted: no row ever lends half of itself
+to another.
 """
 
 import os
@@ -13,6 +14,7 @@ from itertools import combinations
 from pathlib import Path
 
 from weft.domains.pairs.reading.formats import ENDINGS, PairRow, as_language, read_file
+from weft.domains.pairs.reading.kept import fingerprint_of, kept_pairs
 from weft.domains.pairs.reading.parallel import read_parallel
 from weft.domains.pairs.reading.texts import Pair, Pairs
 from weft.errors import DataError
@@ -22,11 +24,12 @@ from weft.files.columns import Column, plain
 from weft.files.decoding import read_text, shown
 from weft.files.endings import PAIRS
 from weft.files.finding import ending, find
-from weft.files.gather import GatheredRows, Reading, fingerprint, tried
+from weft.files.gather import GatheredRows, Reading, tried
 from weft.files.known_roles import OFTEN_NUMBERS, PICTURE, holds_sentences, holds_talks, holds_text
 from weft.files.languages import bare, language, languages_of_file, meaning
 from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.files.tables import LISTS, Table, excerpt, is_list
+from weft.files.text_rows import GrowingTexts, TextRows
 
 OTHER = (".txt", ".md", ".tsv", ".csv", ".jsonl")  # of texts that outnumber them where a folder holds something else
 ALIKE = 3.0  # times that texts of one side may be longer than those of the other
@@ -63,10 +66,14 @@ def read_pairs(
         found, foreign = _in_language(taken.paths, asked[1], {os.path.realpath(name) for name in named})
         skipped = [*taken.skipped, *foreign]
         readings = [partial(read_file, path, *asked) for path in found]
-    gathered = _GatheredPairs(skip, skipped, len(readings))
-    for read in readings:
-        gathered.file(gathered.opened(read))
-    return gathered.pairs(found)
+
+    def gather(growing: GrowingTexts[Pair] | None = None) -> Pairs:
+        gathered = _GatheredPairs(skip, skipped, len(readings), growing)
+        for read in readings:
+            gathered.file(gathered.opened(read))
+        return gathered.pairs(found, gathered.rows if growing is None else growing.finished(Pair))
+
+    return kept_pairs(found, gather, [*asked, skip, skipped])
 
 
 def _unknown(path: Path) -> DataError:
@@ -100,8 +107,8 @@ def _in_language(
 class _GatheredPairs(GatheredRows[Pair]):
     """The pairs of one file after another, which must be of the same languages."""
 
-    def __init__(self, skip: Skip, skipped: list[tuple[str, str]], files: int):
-        super().__init__(skip, skipped, files)
+    def __init__(self, skip: Skip, skipped: list[tuple[str, str]], files: int, rows: GrowingTexts[Pair] | None = None):
+        super().__init__(skip, skipped, files, rows)
         self.columns: tuple[tuple[str, ...], Path] | None = None
         self.catalogues = Counter[str]()  # by the language they are in
         self.empty = 0
@@ -154,11 +161,11 @@ class _GatheredPairs(GatheredRows[Pair]):
             where = ", ".join(map(shown, found[:2])) + (", …" if len(found) > 2 else "")
             raise DataError(f"message catalogues of {len(known)} languages: {listed}", where=where, fix=fix)
 
-    def pairs(self, found: Sequence[Path]) -> Pairs:
-        """All that was gathered, if it is enough and not too much of it was bad."""
-        self.bad.check(len(self.rows))
+    def pairs(self, found: Sequence[Path], rows: Sequence[Pair]) -> Pairs:
+        """All `rows` that were gathered, if they are enough and not too much of it was bad."""
+        self.bad.check(len(rows))
         self.one_language(found)
-        if not self.rows or self.columns is None:
+        if not rows or self.columns is None:
             where = ", ".join(map(shown, found[:3])) + (", …" if len(found) > 3 else "")
             raise DataError(
                 f"0 pairs in {where}{reasons(self.left_out)}",
@@ -166,12 +173,12 @@ class _GatheredPairs(GatheredRows[Pair]):
             )
         source, target = self.columns[0]
         return Pairs(
-            rows=self.rows,
+            rows=rows,
             columns=(source, target),
             files=tuple(self.files),
             skipped=self.left_out,
             notes=(*self.notes, *self.bad.lost_in_words()),
-            fingerprint=fingerprint(text for pair in self.rows for text in (pair.source, pair.target)),
+            fingerprint="" if isinstance(rows, TextRows) else fingerprint_of(rows),
             empty=self.empty,
             bad=self.bad.count,
         )

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+LOOKED_AT = 200_000  # pairs of many, spread evenly over them, that are looked at to find swapped ones
 SEEN = 4  # times that a word must occur before it says anything about its side
 SURE = 6.0  # natural log of the odds at which a pair is called swapped
 MOST = 3.0  # what one word can add to it

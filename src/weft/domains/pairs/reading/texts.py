@@ -1,16 +1,21 @@
 """Pairs: sources with their translations, what people should know of them, what is held out. Knows no formats."""
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from weft.domains.pairs.reading import suspects
 from weft.files.gather import ReadFile
-from weft.files.held_out import SHARE, Split, held_digests
+from weft.files.held_out import SHARE, Split, distinct, held_digests, held_number, too_few
 from weft.files.tables import excerpt
+from weft.files.text_rows import TextRows
+from weft.storage.array_file import forget
 
 MOST = 1000  # sources that are held out
+SWAPPED = "looking as if source and target were swapped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Pairs:
     newline style do not change it. `skipped` lists files and rows left out, with the reason.
     """
 
-    rows: list[Pair] = field(repr=False)
+    rows: Sequence[Pair] = field(repr=False)
     columns: tuple[str, str]
     files: tuple[ReadFile, ...]  # of two that run side by side each gives all
     skipped: tuple[tuple[str, str], ...] = field(repr=False)
@@ -49,6 +54,8 @@ class Pairs:
     fingerprint: str
     empty: int
     bad: int
+    held: "HeldMarks | None" = field(default=None, repr=False)  # of many pairs, which are not held in memory
+    counted: Counts | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -59,6 +66,8 @@ class Pairs:
     @cached_property
     def counts(self) -> Counts:
         """Counted when first asked for: a few seconds for some hundred thousand pairs."""
+        if self.counted is not None:
+            return self.counted
         plain = [(pair.source, pair.target) for pair in self.rows]
         return Counts(
             sources=len({source for source, _ in plain}),
@@ -75,14 +84,15 @@ class Pairs:
         kept = {
             "equal to an earlier pair": counts.duplicates,
             "with source and target the same": counts.identical,
-            "looking as if source and target were swapped": counts.swapped,
+            SWAPPED: counts.swapped,
         }
+        looked = {SWAPPED: f" of {suspects.LOOKED_AT:,}"} if len(self.rows) > suspects.LOOKED_AT and self.held else {}
         left = {"blank on one side or both": counts.empty, "not usable (blank on one side among them)": counts.bad}
         return [
             f"{len(self.rows):,} pairs, {source} -> {target}, {counts.sources:,} different sources",
             f"the first: {excerpt(first.source)} -> {excerpt(first.target)}",
             *self.notes,
-            *(f"pairs {what}: {count:,}; they are kept" for what, count in kept.items() if count),
+            *(f"pairs {what}: {count:,}{looked.get(what, '')}; they are kept" for what, count in kept.items() if count),
             *(f"rows left out, {what}: {count:,}" for what, count in left.items() if count),
         ]
 
@@ -111,14 +121,57 @@ def split_pairs(pairs: Iterable[Pair], share: float = SHARE, *, most: int = MOST
     out = [Held(source, tuple(references[source])) for source in held]
     apart = set(held)
     train = [pair for pair in rows if pair.source not in apart]
-    rule = (
-        f"{len(held):,} of {len(sources):,} different sources are held out with all their translations "
-        f"({len(rows) - len(train):,} of {len(rows):,} pairs): about {share:.0%}, at most {most:,}, those whose text "
+    return Split(train, out, _rule(len(held), len(sources), len(rows) - len(train), len(rows), share, most))
+
+
+def _rule(held: int, sources: int, apart: int, pairs: int, share: float, most: int) -> str:
+    return (
+        f"{held:,} of {sources:,} different sources are held out with all their translations "
+        f"({apart:,} of {pairs:,} pairs): about {share:.0%}, at most {most:,}, those whose text "
         "has the lowest SHA-256"
     )
-    return Split(train, out, rule)
+
+
+@dataclass(frozen=True)
+class HeldMarks:
+    """By what sources of many pairs are held out: the first 64 bits of the SHA-256 of each pair's source.
+
+    `lowest` are the `number` lowest different ones, in order; `sources` is how many different ones there are.
+    """
+
+    marks: np.ndarray
+    lowest: np.ndarray
+    sources: int
+
+    @staticmethod
+    def numbers(marks: np.ndarray) -> tuple[np.ndarray, int]:
+        """The lowest marks, as many as sources are held out, and the number of different ones; `marks` get sorted."""
+        marks.sort()
+        number, start = held_number(marks, SHARE, MOST), MOST
+        while len(lowest := np.unique(marks[:start])) < number:
+            start *= 2
+        return lowest[:number], distinct(marks)
+
+
+def split_many(rows: TextRows[Pair], by: HeldMarks) -> Split[Sequence[Pair], list[Held]]:
+    """The same as `split_pairs`, for rows that are not held in memory."""
+    if not len(by.lowest):
+        raise too_few(by.sources, "sources")
+    doubtful = np.flatnonzero(by.marks <= by.lowest[-1])
+    forget(by.marks)
+    references: dict[str, dict[str, None]] = {}
+    numbers: dict[str, list[int]] = {}
+    for number in doubtful.tolist():
+        pair = rows.at(number)
+        references.setdefault(pair.source, {})[pair.target] = None
+        numbers.setdefault(pair.source, []).append(number)
+    held = sorted(references, key=lambda source: hashlib.sha256(source.encode("utf-8")).digest())[: len(by.lowest)]
+    apart = np.array(sorted(number for source in held for number in numbers[source]), np.int64)
+    out = [Held(source, tuple(references[source])) for source in held]
+    return Split(rows.without(apart), out, _rule(len(held), by.sources, len(apart), len(rows), SHARE, MOST))
 
 
 def overlap(train: Iterable[Pair], test: Iterable[Pair | Held]) -> int:
     """How many different sources of a test are also trained on."""
-    return len({pair.source for pair in train} & {pair.source for pair in test})
+    asked = {pair.source for pair in test}
+    return len({pair.source for pair in train if pair.source in asked})
