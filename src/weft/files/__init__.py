@@ -5,6 +5,7 @@ survey         what the named sources are: made once, asked by every reader
 dataset        Dataset (rows to train on, rows held out, fingerprint) and Reader (makes one from files)
 held_out       the one rule by which rows are held out
 gather         rows out of people's files: found, read one by one, bad ones named and counted
+text_rows      rows of texts in mapped files, where they are too many for memory
 bad_rows       rows that cannot be used: refused, or left out and counted, up to a bound
 labelled       LabelledData: rows with a label each, split by their contents
 labels         whether labels are classes or numbers, and their order
