@@ -3,7 +3,7 @@
 `main` turns errors into one clear line and an exit code. Torch is loaded only by commands that compute.
 
     app                       all commands together; an exit code comes out
-    learning                  check, train, soup, demo
+    learning                  check, plan, train, soup, demo
     using                     predict, evaluate, look, embed
     trying                    lab
     serving                   serve, chat

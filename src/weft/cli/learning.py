@@ -1,4 +1,4 @@
-"""Commands that make models, and the one that looks at data first: check, train, soup, demo."""
+"""Commands that make models, and those that look at data first: check, plan, train, soup, demo."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -51,6 +51,46 @@ def check(
     refuse_output(output_, data, option="-o")
     found = check_(data, task=task, minutes=minutes, plan=plan, quiet=False, **settings_of(set_, check_))
     output.checked(found, json, output_)
+
+
+@commands.command(
+    epilog=examples(
+        "weft plan book.txt                         memory and minutes on this machine",
+        "weft plan texts/ --preset large --set recompute=true",
+        "weft plan texts/ --set devices=8 --set memory=80   eight GPUs of 80 GB that share the weights (FSDP)",
+        "weft plan texts/ --set devices=64 --set network=100 --set speed=200 --json",
+    )
+)
+def plan(
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
+    task: Annotated[str | None, typer.Option(metavar="TASK", help="What to learn; found by itself otherwise.")] = None,
+    model: Annotated[str | None, typer.Option(metavar="MODEL", help="The model, as in weft train.")] = None,
+    preset: Annotated[str | None, typer.Option(metavar="PRESET", help="The size, as in weft train.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(parser=number(float, "--minutes"), metavar="X", help="A run of this length.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(parser=number(int, "--steps"), metavar="N", help="A run of so many steps.")
+    ] = None,
+    epochs: Annotated[
+        float | None, typer.Option(parser=number(float, "--epochs"), metavar="E", help="A run of so many epochs.")
+    ] = None,
+    set_: Set = None,
+    json: Json = False,
+) -> None:
+    """Say what a training would take, and train nothing.
+
+    Parameters, memory, bytes on the network, minutes. --set devices=N, memory=GB (of a device), network=Gb/s and
+    speed=TFLOP/s (that a device reaches) describe machines that you do not have yet; without them it is this one. All
+    settings of weft train count.
+    """
+    output.prepare()
+    from weft.runs.scaling import plan as plan_
+
+    settings = settings_of(set_, plan_)
+    found = plan_(data, task=task, model=model, preset=preset, minutes=minutes, steps=steps, epochs=epochs,
+                  quiet=False, **settings)  # fmt: skip
+    output.planned(found, json)
 
 
 @commands.command(

@@ -73,6 +73,15 @@ def checked(found: Any, as_json: bool, path: Path | None) -> None:
     print(report(found))
 
 
+def planned(found: Any, as_json: bool) -> None:
+    """The result of `weft plan`."""
+    if as_json:
+        emit(found.to_json())
+        return
+    for title, text in found.lines.items():
+        print(harmless(f"  {title:<10} {text}"))
+
+
 def trained(report: Report, as_json: bool) -> None:
     """The result of `weft train`."""
     if as_json:

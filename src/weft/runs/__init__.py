@@ -2,6 +2,7 @@
 
     start, training           from the user's words to data, without torch; runs planned, trained and measured
     checking, check_facts     `weft check`: what data is and what is wrong with it; its facts
+    scaling                   `weft plan`: memory, network and minutes of one device or of many
     run, finding              Run, load; a run found by its name
     asking                    from inputs to answers: the one place that opens what a user names
     conversation              a talk with a run that continues texts

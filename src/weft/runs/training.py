@@ -88,9 +88,14 @@ def _request(asked: Asked, card: Card, device: torch.device, origin: Loaded | No
 
 def planned_lines(asked: Asked, card: Card, data: AnyData, progress: Progress) -> dict[str, str]:
     """The lines of the plan for data that was read; nothing is written, nothing trained and no step timed."""
+    return dict(planned(asked, card, data, progress).lines)
+
+
+def planned(asked: Asked, card: Card, data: AnyData, progress: Progress, room: float | None = None) -> Plan:
+    """The plan for data that was read, on devices with `room` bytes in all; nothing is written, trained or timed."""
     with torch.random.fork_rng(devices=[]):
-        request = _request(asked, card, pick_device(), None, progress)
-        return dict(plan(card.task, request, data, timing=False).lines)
+        request = replace(_request(asked, card, pick_device(), None, progress), room=room)
+        return plan(card.task, request, data, timing=False)
 
 
 def train_from(asked: Asked, place: RunFolder | None, progress: Progress, stop: StopRequest) -> Run:

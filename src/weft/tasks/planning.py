@@ -128,7 +128,7 @@ def _raced(task: AnyTask, request: Request, data: AnyData, *, timing: bool) -> t
 
 def _timed(sizing: Sizing, work: Work, request: Request) -> Sizing:
     """The choice of a size anew, by the speed of a few training steps with the size that was guessed."""
-    size_of(work.model, training=True)  # refuses what does not fit into memory
+    size_of(work.model, training=True, room=request.room)  # refuses what does not fit into memory
     request.progress.say("timing a few steps, to choose the size")
     seconds = undisturbed_step_seconds(work, request.device, share=request.world.computing_at_once)
     return sizing.timed(work.training.batch / work.source.per_epoch / seconds)
@@ -252,5 +252,5 @@ def _model_line(request: Request, work: Work) -> str:
     start = "".join(f", {words[word]} {run.folder.path}" for word, run in request.runs.items())
     lora, freeze = getattr(work.training, "lora", None), getattr(work.training, "freeze", False)
     kept = " (its pretrained weights are frozen)" if freeze else f" (LoRA of rank {lora})" if lora else ""
-    size = count(size_of(work.model, training=True))
+    size = count(size_of(work.model, training=True, room=request.room))
     return f"{work.record['model_name']}, {in_words(work.model)}, {size} parameters{start}{kept}"

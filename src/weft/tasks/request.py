@@ -106,6 +106,7 @@ class Request:
     decoder: Loaded | None = None  # the run of a language model that the decoder begins with
     progress: Progress = field(default_factory=lambda: Progress(quiet=True))
     world: World = field(default_factory=World)  # the processes that train together
+    room: float | None = None  # bytes of memory of the devices that are planned for; None for those there are
 
     @property
     def runs(self) -> dict[str, Loaded]:

@@ -8,6 +8,7 @@
     devices, precision                where to compute; bf16 with an fp32 copy of the weights
     compiling, trial                  compiled blocks; how long a step takes
     fitting                           how a step is computed where memory would not suffice
+    footprint                         memory of a process and bytes between processes, by closed forms
     features                          what a frozen encoder gives, computed once and kept in the run folder
     short_run                         a run of which only the score is kept
     world, attendance, launched       several processes; who is there, and being asked to stop in a wait; who began them

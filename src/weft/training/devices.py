@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from weft.errors import ConfigError, nearest
+from weft.machine import memory
 
 Device = Literal["auto", "cpu", "cuda", "mps"]  # what a user can say
 
@@ -41,6 +42,15 @@ def pick_device(wanted: str = "auto", where: str = "device") -> torch.device:
 def device_name(device: torch.device) -> str:
     """What a device is called: the kind, and of NVIDIA's and AMD's the model too."""
     return f"cuda ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else device.type
+
+
+def device_memory(device: torch.device) -> float:
+    """Bytes that a device has for a training: a GPU's own, and of a CPU those that this process may use."""
+    if device.type == "cuda":
+        return float(torch.cuda.get_device_properties(device).total_memory)
+    if device.type == "mps":
+        return float(torch.mps.recommended_max_memory())
+    return memory()
 
 
 @contextmanager

@@ -35,7 +35,7 @@ def in_chunks(objective: Objective.Config, model: Model.Config, training: Traini
         return objective
     batch = source.batch(np.arange(training.batch))
     piece = batch[: training.micro] if training.micro else batch
-    return objective.replace(chunk=chunk_for(vocabulary, max(map(_tokens, piece.each), default=0)))
+    return objective.replace(chunk=chunk_for(vocabulary, max(map(tokens_of, piece.each), default=0)))
 
 
 def chunk_in_words(work: Work) -> str:
@@ -51,7 +51,7 @@ def _vocabulary(model: nn.Module) -> int:
     return max((head.out.out_features for head in heads), default=0)
 
 
-def _tokens(part: Any) -> int:
+def tokens_of(part: Any) -> int:
     """The number of tokens of samples whose logits are computed."""
     wanted = part.wanted
     if isinstance(wanted, PaddedIds):

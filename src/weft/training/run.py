@@ -21,7 +21,7 @@ from weft.storage.store import shown
 from weft.training import loop
 from weft.training.board import Board
 from weft.training.checkpoint import STATE, Checkpoint, latest, set_aside
-from weft.training.devices import pick_device
+from weft.training.devices import device_memory, pick_device
 from weft.training.features import FeatureStore, frozen_reader, kept_inputs
 from weft.training.folder import RunFolder
 from weft.training.precision import Weights, pick_precision
@@ -205,15 +205,20 @@ def _shows(work: Work, folder: RunFolder, progress: Progress) -> Callable[[Model
     return show
 
 
-def size_of(config: Model.Config, *, training: bool) -> int:
-    """The number of weights, without making any; refuses what cannot be meant or cannot fit in memory."""
+def size_of(config: Model.Config, *, training: bool, room: float | None = None) -> int:
+    """The number of weights, without making any; refuses what cannot be meant or cannot fit in memory.
+
+    `room` are the bytes there are; by default those of the device that trains, or of the machine that loads.
+    """
     size = parameters(outline(config))
     each = TRAINING_BYTES_PER_WEIGHT if training else 4
-    room = memory()
+    device = pick_device()
+    room = room or (device_memory(device) if training else memory())
+    owner = "this machine" if device.type == "cpu" or not training else "its GPU"
     if size * each > room:
         raise ConfigError(
             f"a model of {count(size)} parameters needs {count(size)} x {each} bytes = {size * each / 1e9:,.1f} GB to "
-            f"be {'trained' if training else 'loaded'}, and this machine has {room / 1e9:,.1f} GB",
+            f"be {'trained' if training else 'loaded'}, and {owner} has {room / 1e9:,.1f} GB",
             where="model",
             fix="make it smaller: fewer or narrower layers (depth, dim)",
         )

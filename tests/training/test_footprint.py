@@ -1,0 +1,55 @@
+"""The memory and the traffic that a plan states, against torch's fake process group and its memory tracker."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from weft.batches.samples import AtTokens, EvenIds, Samples
+from weft.models.zoo import LANGUAGE_MODELS, Size
+from weft.objectives import NextToken
+from weft.training.footprint import Footprint, footprint
+from weft.training.schedule import Budget
+from weft.training.settings import Training
+from weft.training.work import Work
+
+SIMULATION = Path(__file__).parents[1] / "helpers" / "many_ranks.py"
+WIDTH, DEPTH, HEADS, VOCAB, ROWS, CONTEXT = 512, 6, 8, 16_000, 2, 512
+
+
+def planned(devices: int, *, shard: bool = True, **training: Any) -> Footprint:
+    model = LANGUAGE_MODELS["llama"](Size(dim=WIDTH, depth=DEPTH, heads=HEADS, context=CONTEXT), vocab=VOCAB)
+    ids = torch.zeros(ROWS, CONTEXT, dtype=torch.int64)
+    settings = Training(**{"optimizer": "adamw", **training})
+    work = Work(model, NextToken.Config(chunk=settings.loss_chunk), None, settings, Budget(steps=1))  # type: ignore[arg-type]
+    batch = Samples(EvenIds(ids), AtTokens(ids))
+    return footprint(work, batch, devices=devices, dtype=torch.bfloat16, shard=shard)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("ranks", [8, 64, 1024])
+def test_a_plan_is_what_the_simulation_of_many_ranks_finds(ranks: int, recompute: bool) -> None:
+    sizes = {"dim": WIDTH, "depth": DEPTH, "heads": HEADS, "vocab": VOCAB, "rows": ROWS, "context": CONTEXT}
+    words = json.dumps({**sizes, "ranks": ranks, "recompute": recompute})
+    done = subprocess.run([sys.executable, str(SIMULATION), words], capture_output=True, text=True, check=True)
+    found, plan = json.loads(done.stdout.splitlines()[-1]), planned(ranks, recompute=recompute)
+    assert plan.parameters == found["parameters"]
+    assert plan.network == pytest.approx(found["network"], rel=0.05)
+    assert plan.memory == pytest.approx(found["memory"], rel=0.05)
+
+
+def test_recomputing_and_chunks_take_less_and_processes_share() -> None:
+    plain, again, chunks, many = (
+        planned(1), planned(1, recompute=True), planned(1, loss_chunk=64), planned(8)
+    )  # fmt: skip
+    assert again.activations is not None and plain.activations is not None
+    assert again.activations < plain.activations / 2 and again.operations == pytest.approx(plain.operations * 4 / 3)  # type: ignore[operator]
+    assert chunks.loss < plain.loss and chunks.memory < plain.memory
+    assert many.weights == plain.weights / 8 and many.network > 0 == plain.network
+    assert planned(8, shard=False).weights == plain.weights
+    assert planned(1, optimizer="muon").optimizer < plain.optimizer
