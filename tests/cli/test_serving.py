@@ -1,15 +1,19 @@
 """`weft serve` as a command: it says where it is, ends by signals, and names what it lacks."""
 
 import json
-import re
+import shutil
 import signal
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
 import pytest
 from helpers import processes
 from helpers.commands import Weft
+
+from weft.storage.lock import RunLock
+from weft.web.beside import Companion
 
 FINISHED = Path(__file__).parents[1] / "fixtures" / "finished"
 NO_EXTRA = """
@@ -60,15 +64,33 @@ def test_a_run_that_is_watched_has_the_bits_of_one_that_is_not(weft: Weft, tmp_p
     assert weft("train", *words, "--out", str(tmp_path / "plain")).code == 0
     job = weft.start("train", *words, "--out", str(tmp_path / "watched"), "--watch")
     done = job.wait()
-    assert done.code == 0 and "http://127.0.0.1:" in done.err
+    assert done.code == 0
     one, other = (tmp_path / name / "model.safetensors" for name in ("plain", "watched"))
     assert one.read_bytes() == other.read_bytes()
-    (address,) = re.findall(r"http://127\.0\.0\.1:\d+/", done.err)
+
+
+@pytest.mark.slow
+def test_a_page_beside_a_run_shows_it_and_ends_with_its_parent(tmp_path: Path):
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    run = shutil.copytree(Path(__file__).parents[1] / "fixtures" / "runs" / "language-model" / "begun", tmp_path / "it")
+    said: list[str] = []
+    with RunLock(run):
+        companion = Companion(run, said.append)
+        try:
+            deadline = time.monotonic() + 300
+            while not said and time.monotonic() < deadline:
+                time.sleep(0.05)
+            with urllib.request.urlopen(f"{companion.address}api/training") as answer:
+                assert json.load(answer)["training"] == [{"name": "it", "state": "training"}]
+        finally:
+            companion.close()
     with pytest.raises(OSError):
-        urllib.request.urlopen(f"{address}healthz", timeout=5)  # it ended with the run
+        urllib.request.urlopen(f"{companion.address}healthz", timeout=20)
+    assert len(said) == 1 and "http://127.0.0.1:" in said[0], "it ends without a word"
 
 
-def test_a_sweep_is_not_watched(weft: Weft, tmp_path: Path):
+def test_a_sweep_is_not_watched(weft: Weft):
     pytest.importorskip("starlette")
     said = weft.refused_here("train", "--task", "language-model", "--set", "lr=1e-3,2e-3", "--watch")
-    assert "weft serve FOLDER" in said and not list(tmp_path.iterdir())
+    assert "weft serve FOLDER" in said

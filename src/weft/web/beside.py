@@ -1,7 +1,7 @@
 """`weft train --watch`: a server in a process of its own, beside a run in training. It reads the run's folder alone.
 
-It gives way to the training wherever both want the processor, ends when the process that started it ends, and shares
-nothing with it: a run has the same bits with and without.
+Once it is there, it gives way to the training wherever both want the processor. It ends when the process that started
+it ends, and shares nothing with it: a run has the same bits with and without.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ class Companion:
 
     def __init__(self, folder: Path, say: Callable[[str], Any]):
         words = [sys.executable, "-m", "weft.web.beside", str(folder)]
-        self.address = ""
+        self.address, self._closing = "", False
         self._process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             encoding="utf-8", start_new_session=True,
@@ -35,7 +35,7 @@ class Companion:
         for line in self._process.stdout:
             self.address = line.strip()
             say(f"  {'watch':<10} {self.address}")
-        if not self.address:
+        if not self.address and not self._closing:
             say("warning: the page cannot be shown; training goes on without it")
 
     def wait(self) -> None:
@@ -45,6 +45,7 @@ class Companion:
 
     def close(self) -> None:
         """End it."""
+        self._closing = True
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()  # it ends when nobody is there any more
@@ -57,8 +58,6 @@ class Companion:
 
 def main(folder: str) -> None:
     """The process: it serves one run, on one thread and after all others, until its parent has gone."""
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
     os.environ["OMP_NUM_THREADS"] = "1"
     import torch
 
@@ -71,6 +70,8 @@ def main(folder: str) -> None:
     def say(line: str) -> None:
         if line.startswith("serving at "):
             print(line.removeprefix("serving at "), flush=True)
+            if hasattr(os, "nice"):
+                os.nice(NICENESS)  # once it is there: on one core it would not even start beside a training
 
     try:
         serve([folder], port=PORT, device="cpu", say=say)
