@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from weft.errors import StorageError
+from weft.runs.cleaning import clean_prepared
 from weft.storage import file_marks, prepared
 from weft.storage.file_marks import FileMarks
 from weft.storage.prepared import ABOUT, PreparedStore, StagedEntry, key_of, lasting_store, prepared_in, store_for
@@ -161,3 +162,14 @@ def test_a_file_that_changes_is_noticed(tmp_path: Path, monkeypatch: pytest.Monk
     os.utime(path, ns=times)  # as before, but for the time that nobody can set
     assert not before.trusted([path])
     assert FileMarks.of([tmp_path / "none"]) is None and FileMarks.of([tmp_path]) is None
+
+
+def test_clean_says_what_there_is_and_removes_it_when_asked(tmp_path: Path) -> None:
+    store = PreparedStore(tmp_path)
+    entry = store.entry(KEY, counting)
+    ids = entry.arrays["ids"]
+    found = clean_prepared(tmp_path, dry=True)
+    assert found.entries == 1 and found.bytes == entry.bytes > 6000 and store.find(KEY) is not None
+    assert clean_prepared(tmp_path) == found and list(tmp_path.iterdir()) == []
+    assert int(ids[-1]) == 2999  # who reads it goes on reading
+    assert clean_prepared(tmp_path / "none").entries == 0

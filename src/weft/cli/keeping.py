@@ -109,23 +109,29 @@ def compare(
 def clean(
     runs: Runs = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    prepared: Annotated[
+        bool, typer.Option("--prepared", help="Remove prepared data too; a training that needs it prepares it again.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Remove the checkpoints and kept features of finished runs.
+    """Remove the checkpoints and kept features of finished runs; with --prepared also data prepared for training.
 
     Only training needs them: checkpoints hold the state of the optimizer, features what a frozen encoder gave.
     """
     output.prepare()
     from dataclasses import asdict
 
-    from weft.runs.cleaning import clean_runs
+    from weft.runs.cleaning import clean_prepared, clean_runs
     from weft.runs.listing import list_runs
 
     found = clean_runs([entry.run for entry in list_runs(_places(runs))], dry=dry_run)
+    data = clean_prepared(dry=dry_run or not prepared)
     if json:
-        output.emit({"dry_run": dry_run, "runs": [asdict(one) for one in found]})
+        kept = {**asdict(data), "removed": prepared and not dry_run}
+        output.emit({"dry_run": dry_run, "runs": [asdict(one) for one in found], "prepared": kept})
         return
     tables.cleaned(found, dry=dry_run)
+    tables.cleaned_data(data, asked=prepared, dry=dry_run)
 
 
 @commands.command()

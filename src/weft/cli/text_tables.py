@@ -8,7 +8,7 @@ from weft.amounts import amount, duration
 from weft.errors import harmless
 
 if TYPE_CHECKING:
-    from weft.runs.cleaning import Cleaned
+    from weft.runs.cleaning import Cleaned, CleanedPrepared
     from weft.runs.comparing import Comparison, Interval
     from weft.runs.listing import ListedRun
     from weft.runs.sweep import Sweep
@@ -75,6 +75,13 @@ def cleaned(found: "Sequence[Cleaned]", *, dry: bool) -> None:
             what = " and ".join(name for name, count in kinds.items() if count)
             print(harmless(f"{one.run}: {would} {amount(one.bytes)} of {what}"))
     print(f"{would} {amount(sum(one.bytes for one in found))} in all")
+
+
+def cleaned_data(found: "CleanedPrepared", *, asked: bool, dry: bool) -> None:
+    """What `weft runs clean` says of prepared data."""
+    if found.entries:
+        does = "not removed (--prepared removes it)" if not asked else "would be removed" if dry else "removed"
+        print(harmless(f"prepared data in {found.folder}: {amount(found.bytes)}, {does}"))
 
 
 def verified(found: "Mapping[str, Verified]") -> None:

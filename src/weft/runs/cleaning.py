@@ -12,6 +12,7 @@ from weft.runs.finding import require_run
 from weft.runs.listing import folder_bytes
 from weft.runs.verifying import verify_run
 from weft.storage.lock import RunLock
+from weft.storage.prepared import ABOUT, PreparedStore, usual_place
 from weft.storage.store import remove_folder, shown
 from weft.training.features import kept_files, remove_features
 from weft.training.folder import RunFolder
@@ -60,6 +61,27 @@ def clean_run(run: str | Path, *, dry: bool = False) -> Cleaned:
             if features:
                 remove_features(path)
     return Cleaned(name, size, len(doomed), len(features))
+
+
+@dataclass(frozen=True)
+class CleanedPrepared:
+    """Prepared data that was, or would be, removed; it is made again where a training needs it."""
+
+    folder: str
+    entries: int
+    bytes: int
+
+
+def clean_prepared(place: str | Path | None = None, *, dry: bool = False) -> CleanedPrepared:
+    """Remove prepared data from a folder, by default the usual one. Who reads it now goes on reading."""
+    store = PreparedStore(usual_place() if place is None else Path(place))
+    found = store.entries()
+    if not dry:
+        for entry in found:
+            remove_folder(entry.folder, first=ABOUT)
+        if store.folder.is_dir():
+            store.sweep()
+    return CleanedPrepared(shown(store.folder), len(found), sum(entry.bytes for entry in found))
 
 
 def clean_runs(runs: Iterable[str | Path], *, dry: bool = False) -> list[Cleaned]:
