@@ -19,7 +19,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
-from weakref import WeakSet
 
 import torch
 import torch.utils._device
@@ -27,6 +26,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_flatten, tree_map
 from torch.utils.backend_registration import _DummyBackendModule, _setup_privateuseone_for_python_backend
+from torch.utils.weak import WeakIdKeyDictionary
 
 import weft
 from weft.training import devices
@@ -91,7 +91,7 @@ class Backend(_DummyBackendModule):
 torch.utils._device._device_constructors()  # cached, before constructors are replaced
 _setup_privateuseone_for_python_backend(KIND, backend_module=Backend())
 DEVICE = torch.device(KIND, 0)
-PINNED: "WeakSet[Tensor]" = WeakSet()
+PINNED = WeakIdKeyDictionary()  # tensors of the host in memory that is not paged out
 _as_data = Tensor.data
 
 
@@ -339,7 +339,7 @@ class Meeting(TorchDispatchMode):
         name = func._schema.name
         if name == "aten::_pin_memory":
             made = args[0].clone()
-            PINNED.add(made)
+            PINNED[made] = True
             return made
         if name == "aten::is_pinned":
             return args[0] in PINNED

@@ -34,6 +34,12 @@ class ReadPart(Part, Protocol):
 
 def moved(part: Any, device: torch.device | str) -> Any:
     """A tensor or a part of a batch on another device; None stays None."""
+    if (
+        isinstance(part, Tensor)
+        and part.device.type == "cpu"
+        and torch.device(device).type not in ("cpu", "mps", "meta")
+    ):
+        return part.pin_memory().to(device, non_blocking=True)  # the host need not wait for it
     return None if part is None else part.to(device)
 
 

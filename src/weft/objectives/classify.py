@@ -92,9 +92,8 @@ class Classify(Objective):
         return Loss(losses.sum(), len(wanted))
 
     def _losses(self, logits: Tensor, labels: Tensor) -> Tensor:
-        weights = torch.tensor(self.config.weights, dtype=logits.dtype, device=logits.device)
-        smoothing = self.config.smoothing
-        given = weights if self.config.weights else None
+        smoothing, weights = self.config.smoothing, self.config.weights
+        given = torch.tensor(weights, dtype=logits.dtype, device=logits.device) if weights else None
         return F.cross_entropy(logits, labels, given, reduction="none", label_smoothing=smoothing)
 
     def calibrate(self, model: Any, held_out: Iterable[Batch[Any, Classes]]) -> None:
