@@ -166,6 +166,30 @@ def test_other_tasks_keep_features_too(task: str, data: Path, tmp_path: Path) ->
     assert all(torch.equal(t, after[f"{prefix}{n}"]) for n, t in before.items() if not n.startswith("head."))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["caption", "classify-images", "answer"])
+def test_after_frozen_features_lora_or_everything_learns(task: str, data: Path, tmp_path: Path) -> None:
+    few: dict[str, Any] = {"steps": 3, "batch": 4, "quiet": True, "baselines": False, "task": task}
+    given = {"caption": [data], "classify-images": [data.parent / "classes"]}
+    files = given[task] if task in given else _questions(data, tmp_path / "questions.jsonl")
+    text = {} if task == "classify-images" else {"tokenizer": "characters"}
+    first = weft.train(files, from_=data.parent / "eyes", out=tmp_path / "frozen", freeze=True, **few, **text)
+    encoder = {"caption": "source.", "answer": "source.picture.", "classify-images": ""}[task]
+    before = first.model.state_dict()
+    beside = weft.train(files, from_=first.folder, out=tmp_path / "lora", lora=2, **few)
+    after = beside.model.state_dict()
+    blocks = [name for name in before if name.startswith(f"{encoder}trunk.")]
+    assert blocks and all(torch.equal(before[name], after[name]) for name in blocks)
+    adapters = [after[name] for name in set(after) - set(before) if name.startswith(encoder) and name.endswith(".b")]
+    assert adapters and all(matrix.abs().max() > 0 for matrix in adapters)  # they start at zero
+    whole = weft.train(files, from_=first.folder, out=tmp_path / "all", **few)
+    matrices = [name for name in blocks if before[name].ndim == 2]
+    assert all(not torch.equal(before[name], whole.model.state_dict()[name]) for name in matrices)
+    for run in (beside, whole):  # pictures are encoded anew at every step: the encoder changes
+        assert run.config["training"]["versions"] == 0 and not kept_files(run.folder)
+        assert weft.load(run.folder).evaluate()["metrics"] == run.evaluate()["metrics"]
+
+
 def _questions(data: Path, path: Path) -> list[Path]:
     rows = [
         {"image": f"{i}.png", "question": one.text, "answer": one.answers[0]}

@@ -17,6 +17,7 @@ from helpers.stops import stopped_in
 from helpers.tiny import TRANSLATION_ZOO
 
 import weft
+from weft.core import Additive
 from weft.domains.pairs.measures import translation_measures
 from weft.domains.pairs.reading.texts import Held
 from weft.domains.pairs.recipe import PRESETS, RECIPE
@@ -27,6 +28,8 @@ from weft.domains.recognising import recognise
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import ConfigError, DataError, Interrupted, WeftError
 from weft.modalities.words import sentences
+from weft.models.zoo import Size
+from weft.models.zoo.translation import TRANSLATION_MODELS
 
 TINY = {
     "dim": 16, "depth": 1, "heads": 2, "tokens": 256, "vocab": 400, "quiet": True, "steps": 4, "baselines": False,
@@ -339,3 +342,17 @@ def test_an_evaluation_tokenizes_each_source_once(
     monkeypatch.setattr(TextCodec, "ids", counted)
     trained.evaluate(write(tmp_path / "held.tsv", rows))
     assert set(counts.values()) == {1}
+
+
+@pytest.mark.parametrize("dim", [16, 64])
+def test_one_step_of_the_optimizer_moves_no_alignment_far(dim: int) -> None:
+    """All numbers of v change by the learning rate at most: at 0.03 a softmax must not be decided by that."""
+    size = Size(dim=dim, depth=1, heads=1, context=8)
+    model = TRANSLATION_MODELS["lstm-attention"](size, vocab=20).build()
+    score = next(part for part in model.modules() if isinstance(part, Additive))
+    q, k = torch.zeros(1, 1, 1, dim), torch.full((1, 1, 1, dim), 100.0)
+    with torch.no_grad():
+        before = score(q, k)
+        score.v.weight += RECIPE.rates["lstm-attention"]["lr"]
+        moved = float(score(q, k) - before)
+    assert moved == pytest.approx(0.03 * math.sqrt(dim), rel=1e-4)

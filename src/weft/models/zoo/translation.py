@@ -93,8 +93,12 @@ def lstm(size: Size, *, vocab: int, dropout: float = 0.0) -> Seq2Seq.Config:
 
 
 def lstm_attention(size: Size, *, vocab: int, dropout: float = 0.0) -> Seq2Seq.Config:
-    """LSTM to LSTM with a new context at each step, from an alignment model (Bahdanau et al., 2015)."""
-    reader = Lstm.Config(read=Attention.Config(heads=1, score=Additive.Config()))
+    """LSTM to LSTM with a new context at each step, from an alignment model (Bahdanau et al., 2015).
+
+    Scores are divided by sqrt(D): at this recipe's learning rate v otherwise grows so fast that all attention stays on
+    the first word.
+    """
+    reader = Lstm.Config(read=Attention.Config(heads=1, score=Additive.Config(temperature=size.dim**0.5)))
     return _recurrent(size, vocab, dropout, [reader] + [Lstm.Config(read=Last.Config())] * (size.depth - 1))
 
 
