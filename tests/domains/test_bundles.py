@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from weft.batches.like_lengths import LikeLengthSource
+from weft.batches.like_lengths import LikeLengths, LikeLengthSource, in_order, together
 from weft.batches.samples import PaddedIds
 from weft.domains.pairs.encoded import PairRows
 
@@ -100,3 +100,10 @@ def test_even_lines_have_no_padding_to_speak_of() -> None:
     assert PaddedIds.of([np.arange(3), np.arange(3)]).raw().valid is None
     uneven = PaddedIds.of([np.arange(3), np.arange(1)]).raw()
     assert uneven.padded_behind and uneven.valid.tolist() == [[True] * 3, [True, False, False]]
+
+
+def test_numbers_of_rows_index_tensors() -> None:
+    lengths = np.array([3, 1, 2, 2])
+    batches = LikeLengths(lengths[:, None], tokens=4, fingerprint="f", seed=0).each(np.arange(2))
+    for rows in [*batches, *in_order(lengths[:, None]), *together(lengths.tolist())]:
+        assert torch.arange(4)[rows].tolist() == rows.tolist()

@@ -42,7 +42,7 @@ class LikeLengths:
     def _rows(self, epoch: int, i: int) -> np.ndarray:
         mark = key(self.fingerprint, self.seed, epoch)
         place = int(permuted(np.array([i]), self.per_epoch, mark)[0])
-        return self._order(mark)[self.cuts[place] : self.cuts[place + 1]]
+        return self._order(mark)[self.cuts[place] : self.cuts[place + 1]].astype(np.int64)
 
     @lru_cache(maxsize=2)  # noqa: B019 (a source lives as long as its run)
     def _order(self, mark: str) -> np.ndarray:
@@ -67,7 +67,7 @@ def in_order(lengths: np.ndarray, most: int | None = None) -> list[np.ndarray]:
     chosen = range(len(cuts) - 1)
     if most is not None and most < len(chosen):
         chosen = np.linspace(0, len(cuts) - 2, most).round().astype(int).tolist()
-    return [order[cuts[i] : cuts[i + 1]] for i in chosen]
+    return [order[cuts[i] : cuts[i + 1]].astype(np.int64) for i in chosen]
 
 
 def together(lengths: Sequence[int]) -> list[np.ndarray]:
@@ -76,7 +76,9 @@ def together(lengths: Sequence[int]) -> list[np.ndarray]:
     Where there are many rows, nearly all are computed with rows of their own length: no padding, no mask.
     """
     order, starts, widths = _by_length(np.asarray(lengths, np.int64)[:, None])
-    return np.split(order, _cuts(widths, starts, USED, mixed=USED_MIXED)[1:-1]) if len(order) else []
+    if not len(order):
+        return []
+    return np.split(order.astype(np.int64), _cuts(widths, starts, USED, mixed=USED_MIXED)[1:-1])
 
 
 def ids_together(rows: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, PaddedIds]]:
