@@ -146,6 +146,10 @@ class MemberPlace(PictureLocation):
     def where(self) -> str:
         return f"{self.archive.where}: {self.name}"
 
+    @property
+    def file(self) -> tuple[Path, str]:
+        return self.archive.path, self.name
+
     def content(self) -> bytes:
         if self.size > LARGEST:
             raise too_large(self.size, self.where)

@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from weft.errors import DataError
 from weft.files.pictures.decode_workers import Children
-from weft.files.pictures.decoding import SMALL, Decoded
+from weft.files.pictures.decoding import SMALL, Decoded, Passing
 from weft.files.pictures.locations import PictureEntry, digest
 
 TOGETHER = 16  # pictures that one thread tries
@@ -59,7 +59,7 @@ def _try(entries: Sequence[PictureEntry], children: Children) -> list[Outcome]:
             else:
                 message[i] = content
         except DataError as error:
-            outcomes[i] = error
+            outcomes[i] = Passing(error.problem, where=error.where, fix=error.fix)
         if sum(map(len, message.values())) > MESSAGE:
             send()
     if message:

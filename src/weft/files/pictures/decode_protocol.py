@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from weft.errors import DataError
-from weft.files.pictures.decoding import Decoded
+from weft.files.pictures.decoding import Decoded, Passing
 
 READY = b"ready to decode"
 BUFFER = 2**16  # bytes that are sent and received at a time
@@ -35,7 +35,8 @@ def receive_request(stream: IO[bytes]) -> list[tuple[str, bytes]]:
 def send_answer(stream: IO[bytes], answer: Decoded | DataError) -> None:
     """Answer for one picture; it need not leave before the stream is flushed."""
     if isinstance(answer, DataError):
-        _send(stream, _json({"problem": answer.problem, "where": answer.where, "fix": answer.fix}))
+        words = {"problem": answer.problem, "where": answer.where, "fix": answer.fix}
+        _send(stream, _json({**words, "passing": isinstance(answer, Passing)}))
     else:
         known = answer.missing is None
         _send(stream, _json({"shape": answer.pixels.shape, "known": known, "notes": answer.notes, "span": answer.span}))
@@ -48,7 +49,8 @@ def receive_answer(stream: IO[bytes]) -> Decoded | DataError:
     """The picture, or what is wrong with it."""
     head = json.loads(receive(stream))
     if "problem" in head:
-        return DataError(head["problem"], where=head["where"], fix=head["fix"])
+        fault = Passing if head["passing"] else DataError
+        return fault(head["problem"], where=head["where"], fix=head["fix"])
     height, width, channels = head["shape"]
     pixels = _array(stream, (height, width, channels), np.uint8)
     missing = None if head["known"] else _array(stream, (height, width), np.bool_)

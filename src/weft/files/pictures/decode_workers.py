@@ -12,7 +12,7 @@ from typing import IO, Self
 
 from weft.errors import DataError
 from weft.files.pictures.decode_protocol import BUFFER, READY, receive, receive_answer, send_request
-from weft.files.pictures.decoding import FIX, SMALL, Decoded, decode
+from weft.files.pictures.decoding import FIX, SMALL, Decoded, Passing, decode
 
 MODULE = "weft.files.pictures.decode_worker"
 SECONDS = 60.0  # that one picture may take
@@ -24,7 +24,7 @@ Pictures = Sequence[tuple[str, bytes]]  # the name of each, for messages, and it
 Answers = list[Decoded | DataError]
 
 
-class Crash(DataError):
+class Crash(Passing):
     """A picture at which a child died."""
 
 

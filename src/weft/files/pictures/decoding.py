@@ -52,6 +52,10 @@ TURNS: dict[int, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+class Passing(DataError):
+    """A fault that need not be there the next time: it is not one of the picture's content."""
+
+
 @dataclass(frozen=True)
 class Decoded:
     """A picture in memory.
@@ -200,7 +204,7 @@ def _damage(data: bytes, where: str) -> Iterator[None]:
     except (DataError, ImportError):
         raise
     except MemoryError:
-        raise DataError("not enough memory to decode it", where=where, fix="scale it down first") from None
+        raise Passing("not enough memory to decode it", where=where, fix="scale it down first") from None
     except Exception as error:
         words = shown(str(error)).split("\n")[0][:200] or type(error).__name__
         problem = f"a damaged {format_of(data) or 'picture'} file: {words}"

@@ -43,6 +43,11 @@ class PictureLocation(ABC):
     def where(self) -> str:
         """Its name for messages."""
 
+    @property
+    def file(self) -> tuple[Path, str] | None:
+        """The file it stands in, and the name that it has in there; None where it stands in none."""
+        return None
+
     @abstractmethod
     def content(self) -> bytes:
         """What makes the picture this one."""
@@ -65,6 +70,10 @@ class FilePlace(PictureLocation):
     @property
     def where(self) -> str:
         return shown(self.path)
+
+    @property
+    def file(self) -> tuple[Path, str]:
+        return self.path, ""
 
     def content(self) -> bytes:
         with opened(self.path) as file:

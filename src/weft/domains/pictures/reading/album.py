@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -119,9 +119,9 @@ class Album:
         if picture.kept is not None and backing == "grey":
             whole = min(picture.kept.pixels.shape[:2]) < SMALL
             if side is not None and (side <= SMALL or whole):
-                return shrunk(picture.kept, side)
+                return _own(shrunk(picture.kept, side))
             if whole:
-                return picture.kept
+                return _own(picture.kept)
         content = picture.place.content()
         if picture.digest is not None and digest(content) != picture.digest:
             fix = "leave the data as it is while it is in use, and begin again"
@@ -160,6 +160,19 @@ class FoundPictures:
     train: Album
     held_out: Album | None
     taken: Mapping[str, str] = field(default_factory=dict)
+
+
+def _own(picture: Decoded) -> Decoded:
+    """The picture in memory that may be written to; of a mapped file a copy."""
+    return (
+        picture
+        if picture.pixels.flags.writeable
+        else replace(
+            picture,
+            pixels=picture.pixels.copy(),
+            missing=None if picture.missing is None else picture.missing.copy(),
+        )
+    )
 
 
 def _order(label: str) -> tuple[float, str]:

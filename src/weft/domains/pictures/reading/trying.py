@@ -2,26 +2,25 @@
 
 A picture that cannot be decoded is left out and listed, up to a bound; beyond it the data is refused. Nothing stands in
 for a broken picture. Files are tried in processes of their own, as a picture may crash its decoder. Small versions stay
-in memory, so that nothing has to be decoded twice.
+in memory or in prepared data (`kept`), so that nothing has to be decoded twice.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 from weft.domains.pictures.reading.album import Album, FoundPictures, Listed
-from weft.domains.pictures.reading.copies import thumbnail
+from weft.domains.pictures.reading.kept import tried_once
 from weft.domains.pictures.reading.layout import LAYOUT
 from weft.domains.pictures.reading.sources import gather
 from weft.domains.pictures.reading.tables import is_picture_table
 from weft.errors import DataError
 from weft.files.bad_rows import Reasons, Skip, check_bad, check_skip, reasons
 from weft.files.decoding import shown
-from weft.files.pictures.decode_all import tried
 from weft.files.pictures.decode_workers import Children, Crash
 from weft.files.pictures.formats import is_archive
-from weft.files.pictures.locations import Gathered
+from weft.files.pictures.locations import Gathered, PictureEntry
 
 KEEP = 2**30  # bytes of small pictures that stay in memory
 OF_CLASSES = ("equal to a picture of another class", "held out, of a class that is not learnt")  # notes on labels
@@ -58,24 +57,24 @@ def try_all(
     """The pictures that were gathered, each decoded once; `read_images` says what `skip` means."""
     check_skip(skip, "pictures")
     total, children = len(found.entries) + len(found.bad), Children()
+    faults, done = list(found.bad), count(1)
+
+    def watch(entry: PictureEntry, fault: DataError | None) -> None:
+        if fault is not None:
+            faults.append((entry.name, fault.problem))
+        if isinstance(fault, Crash):  # too slow to go on with, where it is in vain
+            check_bad(faults, total, skip, where, so_far=True)
+        if progress is not None:
+            progress(next(done), len(found.entries))
+
     sides: tuple[list[Listed], list[Listed]] = ([], [])
     bad: tuple[Reasons, Reasons] = (list(found.bad), [])
-    with closing(tried(found.entries, children)) as trial:
-        for done, (entry, outcome) in enumerate(trial):
-            if isinstance(outcome, DataError):
-                bad[entry.held].append((entry.name, outcome.problem))
-                if isinstance(outcome, Crash):  # too slow to go on with, where it is in vain
-                    check_bad(bad[0] + bad[1], total, skip, where, so_far=True)
-            else:
-                content, decoded = outcome
-                room = not entry.place.in_memory and decoded.nbytes <= keep
-                keep -= decoded.nbytes if room else 0
-                known = (entry.name, entry.place, entry.label, entry.scale, content, decoded.notes)
-                kept = decoded if room else None
-                texts = (entry.captions, entry.questions)
-                sides[entry.held].append(Listed(*known, kept, *texts, thumbnail=thumbnail(decoded)))
-            if progress is not None:
-                progress(done + 1, len(found.entries))
+    for entry, one in zip(found.entries, tried_once(found.entries, children, keep, watch), strict=True):
+        if isinstance(one, DataError):
+            bad[entry.held].append((entry.name, one.problem))
+        else:
+            known = (entry.name, entry.place, entry.label, entry.scale, one.digest, one.notes, one.kept)
+            sides[entry.held].append(Listed(*known, entry.captions, entry.questions, thumbnail=one.thumbnail))
     check_bad(bad[0] + bad[1], total, skip, where)
     held = Album(tuple(sides[1]), tuple(bad[1])) if sides[1] else None
     train = Album(tuple(sides[0]), tuple(found.skipped + bad[0] + ([] if held else bad[1])))
