@@ -20,14 +20,7 @@ from weft.inspect.lens import lens
 from weft.modalities.graph import Graph
 from weft.runs.run import Run
 
-WITHOUT_AN_ANSWER = (
-    "embed-words",
-    "distill-images",
-    "reconstruct-images",
-    "parse-gaps",
-    "fit-field",
-    "fit-field-colours",
-)
+WITHOUT_LAYERS = {"embed-words": "read from a table"}  # tasks whose answers cannot be followed, and why
 COMPLETE = ("classify-text", "graph", "sets", "forecast")  # of which the parts of an answer are added up, too
 
 
@@ -49,8 +42,8 @@ def test_the_answer_of_every_task_can_be_followed_from_layer_to_layer(opened: An
     run, kept = opened(name), KEPT[name]
     given = kept.input if not isinstance(kept.input, list) else kept.input[0]
     asked = {"question": kept.predict["question"]} if "question" in kept.predict else {}
-    if name in WITHOUT_AN_ANSWER:
-        with pytest.raises(WeftError):
+    if name in WITHOUT_LAYERS:
+        with pytest.raises(WeftError, match=WITHOUT_LAYERS[name]):
             run.study(given, **asked)
         return
     study = run.study(given, **asked)
@@ -64,7 +57,7 @@ def test_the_answer_of_every_task_can_be_followed_from_layer_to_layer(opened: An
     if study.trunk.layers:
         table = branch_ablation(study)
         first = int(np.flatnonzero(~np.isnan(table.measures[0]))[0])
-        with changed(study.model, Without(1, branch=table.columns[first])), torch.no_grad():
+        with changed(study.model, table.changes[0][first]), torch.no_grad():
             assert table.measures[0, first] == pytest.approx(float(study.measure(study._alone(()))[0]), abs=1e-3)
     try:
         parts = direct(study)
@@ -101,3 +94,30 @@ def test_tokens_that_are_no_line_know_how_far_apart_they_are(opened: Any):
     assert hops(ring)[0].tolist() == [0, 1, 2, 3, 2, 1]
     assert np.isinf(hops(Graph(name="two", size=3, edges=np.array([[0, 1]])))[0, 2])
     assert kinds(study).unit == unit and "near" in kinds(study).shares
+
+
+def test_a_hidden_patch_is_filled_in_from_the_others_alone(opened: Any):
+    run, pixels = opened("reconstruct-images"), KEPT["reconstruct-images"].input
+    inside, outside = pixels.copy(), pixels.copy()
+    inside[5:, 5:], outside[:3, :3] = 255, 255  # the patch in the middle of 2 x 2 is the last one
+    one, same, other = (run.study(given) for given in (pixels, inside, outside))
+    assert "patch 2,2" in one.measured and "patch 2,2" not in one.tokens["encoder"]
+    with torch.no_grad():
+        value, again, apart = (float(study.measure(study.values())[0]) for study in (one, same, other))
+    assert value == again != apart
+    assert run.study(pixels, patch="1,1").measured != one.measured
+    with pytest.raises(WeftError, match="from 1,1 to 2,2"):
+        run.study(pixels, patch="3,1")
+
+
+def test_of_several_streams_a_sweep_names_the_one_that_answers(opened: Any):
+    study = opened("distill-images").study(KEPT["distill-images"].input)
+    assert {one.stream for row in branch_ablation(study).changes for one in row if one is not None} == {"teacher"}
+    assert study.label(study.answer).startswith("prototype ")
+
+
+def test_where_an_answer_cannot_be_followed_the_page_says_why(opened: Any):
+    (document,) = opened("embed-words").look(KEPT["embed-words"].input).documents()
+    assert not document.lens and any("not followed" in note and "table" in note for note in document.notes)
+    (document,) = opened("fit-field").look(KEPT["fit-field"].input).documents()
+    assert document.lens and any("not a sum of parts" in note for note in document.notes)

@@ -196,7 +196,8 @@ def _swept(
     table: Sequence[Sequence[Change | None]],
     given: Mapping[str, Recorder] | None = None,
 ) -> Effects:
-    """The measures of a table of changes, computed together."""
+    """The measures of a table of changes, computed together; of several streams the one that answers is named."""
+    table = [[None if one is None else _in_stream(study, one) for one in row] for row in table]
     flat = [one for row in table for one in row if one is not None]
     with changed(study.model, given=given):
         values = study.values([(), *((one,) for one in flat)])
@@ -210,6 +211,13 @@ def _swept(
     return Effects(
         name, study.measured, before, tuple(rows), tuple(columns), measures, kept, words, chances, study.stream
     )
+
+
+def _in_stream(study: Study, change: Change) -> Change:
+    """The change, with the name of the study's stream where the model would not know which one is meant."""
+    if change.stream is not None or study.stream in ("", "target"):
+        return change
+    return change.replace(stream=study.stream)
 
 
 def _heads(study: Study, layer: int, branch: str) -> int:

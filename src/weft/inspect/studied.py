@@ -19,6 +19,7 @@ from weft.inspect.document import (
     AddedParts,
     ChangedAnswer,
     EffectGrid,
+    GridPlace,
     KindTable,
     LensRow,
     LensTable,
@@ -38,6 +39,7 @@ ALL_TOKENS = 24  # tokens up to which the lens is read at each of them
 LISTED = 4  # answers at each depth
 MOST_PARTS = 40  # that are listed of what parts added
 TOO_MUCH = "Not run, because for this model and input they would take long: {}."
+NOT_ADDED = "What each part adds to the answer is not shown: {}."
 ANSWER = "the answer"  # the group whose one token is the answer
 
 
@@ -48,14 +50,16 @@ def studied(
 
     `other` is the study of a second input, whose stream and heads are put in the place of this one's.
     """
-    seat = _seat(document, study)
+    if not study.trunk.layers:
+        raise WeftError("this model has no layers behind its embedder", where="study")
+    seat, refused = _seat(document, study), list[str]()
     tokens = len(study.tokens.get(study.stream, ()))
     work = sum(one.numel() for one in study.trunk.parameters()) * tokens
-    found = replace(document, lens=_lens(study, seat), additions=_allowed(lambda: _added(study, seat)))
+    found = replace(document, lens=_lens(study, seat), additions=_allowed(lambda: _added(study, seat), refused))
     heads, (grids, left) = _heads(document, seat), sweeps(study, other)
     found = replace(found, sweeps=tuple(_placed(one, document, study, seat, heads) for one in grids.values()))
-    if left:
-        found = replace(found, notes=(*found.notes, TOO_MUCH.format(", ".join(left))))
+    notes = [*(NOT_ADDED.format(one) for one in refused), *([TOO_MUCH.format(", ".join(left))] if left else [])]
+    found = replace(found, notes=(*found.notes, *notes))
     if work * (STEPS + tokens) <= MOST_WORK:
         found = _counting(found, study, seat)
     if heads:
@@ -84,17 +88,22 @@ def _changed(study: Study, changes: Sequence[Change]) -> tuple[ChangedAnswer, ..
     return (ChangedAnswer(named, without, LookedAnswer(study.best(values[0])), study.measured, before, after),)
 
 
-def _allowed(make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-    """What a study gives, or nothing where the model does not allow it."""
+def _allowed(make: Callable[[], tuple[Any, ...]], refused: list[str] | None = None) -> tuple[Any, ...]:
+    """What a study gives, or nothing where the model does not allow it: `refused` then has the reason."""
     try:
         return make()
-    except WeftError:
+    except WeftError as error:
+        if refused is not None:
+            refused.append(error.problem)
         return ()
 
 
 @dataclass(frozen=True)
 class Seat:
-    """Where the tokens of the answering stream stand on the page: `order` are their numbers in the group's order."""
+    """Where the tokens of the answering stream stand on the page: `order` are their numbers in the group's order.
+
+    -1 stands for a token of the group that the stream has not.
+    """
 
     group: TokenGroup | None
     order: tuple[int, ...] = ()
@@ -112,13 +121,16 @@ def _seat(document: LookDocument, study: Study, stream: str | None = None) -> Se
     own = {one.queries for one in document.streams if one.queries == one.keys}
     groups = sorted(document.groups, key=lambda one: (one.tokens != names, one.name not in own))
     for group in groups:
-        if isinstance(group.place, NodePlace) and len(set(names)) == len(names) and set(group.tokens) <= set(names):
+        unlike, own_names = len(set(names)) == len(names), set(group.tokens)
+        if unlike and isinstance(group.place, NodePlace) and own_names <= set(names):
             order = tuple(names.index(token) for token in group.tokens)
+        elif unlike and isinstance(group.place, GridPlace) and own_names > set(names):  # a part is hidden
+            order = tuple(names.index(token) if token in names else -1 for token in group.tokens)
         elif len(group.tokens) == len(names) and not isinstance(group.place, NodePlace):
             order = tuple(range(len(names)))
         else:
             continue
-        asked = -1 if study.place is None or stream is not None else study.place - 1
+        asked = None if study.place is None or stream is not None else study.place - 1
         return Seat(group, order, order.index(asked) if asked in order else -1)
     return Seat(None)
 
@@ -133,7 +145,7 @@ def _lens(study: Study, seat: Seat) -> tuple[LensTable, ...]:
     """The answer at every depth: at each token of a short text, else at the one that answers."""
     places: list[tuple[int | None, int]] = [(study.place, seat.place)]
     if seat.group is not None and study.place is not None and len(seat.order) <= ALL_TOKENS:
-        places = [(number + 1, row) for row, number in enumerate(seat.order)]
+        places = [(number + 1, row) for row, number in enumerate(seat.order) if number >= 0]
     found = []
     for place, row in places:
         for table in _allowed(lambda place=place: (lens(study, place=place, most=LISTED),)):  # type: ignore[misc]
@@ -180,4 +192,5 @@ def _counted(name: str, by: str, values: np.ndarray, seat: Seat) -> list[Read]:
     """A stream from the answer to the tokens, where the page has a place for each."""
     if seat.group is None or len(values) <= max(seat.order):
         return []
-    return [Read(name, ANSWER, seat.name, values[list(seat.order)].astype(np.float32).reshape(1, 1, 1, -1), by)]
+    shown = np.where(np.array(seat.order) >= 0, values[list(seat.order)], 0.0)
+    return [Read(name, ANSWER, seat.name, shown.astype(np.float32).reshape(1, 1, 1, -1), by)]

@@ -91,9 +91,10 @@ class Study:
 
     def asking(self, answer: int, against: int | None = None) -> "Study":
         """The same with a named answer, against another one: by default the likeliest other."""
-        with torch.no_grad():
-            values = self.values()[0]
-        return replace(self, answer=answer, against=_rival(values, answer) if against is None else against)
+        if against is None and self.kind == "classes":
+            with torch.no_grad():
+                against = _rival(self.values()[0], answer)
+        return replace(self, answer=answer, against=against)
 
     def begun(self, rows: int = 1) -> tuple[Tokens, Tokens | None]:
         """The tokens of as many copies of the input, and the memory that they share."""

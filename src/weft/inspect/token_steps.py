@@ -83,6 +83,8 @@ def find_token(names: Sequence[str], token: str | int) -> int:
 class StepView(View):
     """One token of one head, step by step."""
 
+    followed = False  # its page is the table alone
+
     def __init__(
         self,
         found: Steps,

@@ -31,6 +31,7 @@ class View(ABC):
     answer: LookedAnswer | None = None  # what the model answers, where it answers anything
     guard: Callable[[Path], None] | None = None  # refuses a file that must not be written over, such as the input
     origin: tuple[str, str] = ("", "")  # the names of the run and of its task
+    followed = True  # whether its page also shows what a study of the input finds
     second: "View | None" = None  # a look that stands beside this one on a page
     complete: Callable[[Callable[[], LookDocument], "View | None"], LookDocument] | None = (
         None  # with what studies find

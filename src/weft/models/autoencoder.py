@@ -70,12 +70,16 @@ class Autoencoder(Model):
         embed: PatchEmbed = self.encoder.embed
         patches = embed.patches(raw)
         seen = self.encoder.trunk(embed.summarised(patches.take(shown)))
-        x = self.decode(seen, patches, shown).x
+        return self.drawn(self.decode(seen, patches, shown), raw.pixels.shape[2])
+
+    def drawn(self, decoded: Tokens, height: int) -> tuple[Float[Tensor, "B N P"], ...]:
+        """The bands of all patches from the decoder's tokens, of a picture of this height in pixels."""
         if self.out is not None:
-            return (self.out(x),)
+            return (self.out(decoded.x),)
         assert self.bands is not None
-        low, high = self.bands(x, -(-raw.pixels.shape[2] // embed.patch))
-        return cut(low, embed.patch), cut(high, embed.patch)
+        patch = self.encoder.embed.patch
+        low, high = self.bands(decoded.x, -(-height // patch))
+        return cut(low, patch), cut(high, patch)
 
     def wanted(
         self, patches: Float[Tensor, "B N P"], known: Bool[Tensor, "B N P"], height: int

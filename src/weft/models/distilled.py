@@ -147,10 +147,18 @@ class Distilled(Model):
         logits = self.teacher_says(summary(self.teacher.encode(picture)))
         if self.balance is not None:
             return self.balance(logits)
-        shares = ((logits - self.centre) / self.config.sharp).softmax(-1)
+        shares = self.alone(logits).softmax(-1)
         if self.training:
             self.centre.lerp_(logits.mean(0).to(self.centre.dtype), self.config.drift)
         return shares
+
+    def alone(self, logits: Float[Tensor, "B V"]) -> Float[Tensor, "B V"]:
+        """The teacher's logits as it answers one picture: centred and sharpened.
+
+        Balanced answers are of a whole batch. One picture has none to balance with: its logits are sharpened as the
+        student's are.
+        """
+        return logits / self.config.soft if self.balance is not None else (logits - self.centre) / self.config.sharp
 
     @torch.no_grad()
     def follow(self, weights: Mapping[str, Tensor], progress: float) -> bool:

@@ -254,6 +254,9 @@ def study(run: "Run", inputs: Sequence[Given], how: Config) -> Study:
         return run.task.study(run.loaded, inputs, how)
 
 
+NOT_FOLLOWED = "The answer is not followed from layer to layer: {}."
+
+
 def completed(
     run: "Run", inputs: Sequence[Given], how: Config
 ) -> Callable[[Callable[[], LookDocument], View | None], LookDocument]:
@@ -267,15 +270,13 @@ def completed(
         again = held.changes if held is not None and active() is None else ()
         with changed(run.model, *again, given=None if held is None else held.given):
             document = make()
-            if not any(one.by == "attention" for one in document.streams):
-                return document
             try:
                 mine = study(run, inputs, how)
                 model, make_study = (None, None) if second is None or second.study is None else second.study
                 other = make_study() if make_study is not None and model is run.model else None
                 return studied(document, mine, () if held is None else held.changes, other)
-            except WeftError:  # a model without an answer, or one that cannot be followed
-                return document
+            except WeftError as error:  # a model without an answer, or one that cannot be followed
+                return replace(document, notes=(*document.notes, NOT_FOLLOWED.format(error.problem)))
 
     return complete
 

@@ -265,7 +265,7 @@ class Run:
         with self.used(**ways.reading):
             inputs = picked(given(self, many, ways=ways), row)
             view = look(self, inputs, how)
-        view.complete = completed(self, inputs, how) if inputs else None
+        view.complete = completed(self, inputs, how) if inputs and view.followed else None
         view.study = (self.model, lambda: study(self, inputs, how)) if inputs and active() is None else None
         view.origin = (self.folder.name, self.task.name)
         view.guard = lambda path: check_output(self, path, many, "save")

@@ -27,5 +27,6 @@ classify_images     labels pictures
 reconstruct_images  hides patches and fills them in (MAE), also in pictures that a user gives
 filling             pictures with their hidden parts filled in: how wrong, how sharp, and drawn
 distill_images      a student learns from its own average (DINO)
+studies             a label, a hidden patch or a prototype, to be followed from layer to layer
 given               pictures in use: read as the model reads them, computed in batches of one shape
 """

@@ -19,6 +19,7 @@ from weft.domains.pictures.exchange import picture_codec_of, picture_proof, pict
 from weft.domains.pictures.reading.album import Album
 from weft.domains.pictures.recipe import labelled_cost
 from weft.domains.pictures.settings import Ground, PictureLabelTraining
+from weft.domains.pictures.studies import study_picture
 from weft.domains.pictures.views.vision import LookAtPicture
 from weft.inspect.study import Study
 from weft.inspect.views import View
@@ -168,7 +169,7 @@ class ClassifyImages(LabelTask[PictureData, SeenPictures, PictureLabelTraining])
         return pictures.look_at_picture(run, inputs, how, labelling.codec_of(run.codecs))
 
     def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> Study:
-        return pictures.study_picture(run, inputs, how, labelling.codec_of(run.codecs))
+        return study_picture(run, inputs, how, labelling.codec_of(run.codecs))
 
     def adopted(self, model: Imported) -> Adopted:
         label = label_codec(model)

@@ -23,8 +23,10 @@ from weft.domains.pictures.exchange import picture_codec_of, picture_settings, w
 from weft.domains.pictures.reading.album import Album
 from weft.domains.pictures.recipe import views_cost
 from weft.domains.pictures.settings import ViewsTraining
+from weft.domains.pictures.studies import study_prototype
 from weft.domains.pictures.views.vision import LookAtPicture
 from weft.errors import WeftError
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.interop import Imported
 from weft.modalities.image import PictureEmbed
@@ -173,6 +175,9 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, inputs, how)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> Study:
+        return study_prototype(_student(run), run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
         return Adopted(picture_codec_of(model), Distil.Config(), picture_settings(model))

@@ -35,7 +35,6 @@ from weft.generate.compute import Compute
 from weft.generate.stopping import check_stop
 from weft.inspect.saliency import By, SaliencyView, saliency
 from weft.inspect.sheets import contact_sheet
-from weft.inspect.study import Study, stream_study
 from weft.inspect.token_steps import StepView
 from weft.inspect.views import NoAttention, View
 from weft.modalities.image import Picture
@@ -282,26 +281,6 @@ def look_at_picture(run: Loaded, inputs: Sequence[Given], how: LookAtPicture, la
     shown = SaliencyView(picture.pixels, found, what, by=by, title=title, answer=answer)
     shown.explain = explain
     return shown
-
-
-def study_picture(run: Loaded, inputs: Sequence[Given], how: LookAtPicture, label: LabelCodec) -> Study:
-    """The study of a picture and the label that it is given."""
-    stream, (_, _, read) = classifier_of(run), one_picture(run, inputs, how)
-    return stream_study(stream, read, names=patch_names(stream, read), **labelling.studied(label))
-
-
-def patch_names(stream: Stream, read: Picture) -> list[str]:
-    """What the tokens of a picture are called: class tokens, then patches by row and column from 1."""
-    with torch.no_grad():
-        tokens = stream.embed(read)
-    count, places = tokens.shape[1], tokens.coords
-    if "row" not in places or "column" not in places or places["row"].ndim > 2:
-        return [f"patch {n + 1}" for n in range(count)]
-    step = stream.config.embed.stride  # type: ignore[attr-defined]
-    rows, columns = (-(-side // step) for side in read.pixels.shape[2:])
-    first = max(0, count - rows * columns)
-    grid = [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
-    return ([f"class {n + 1}" if first > 1 else "class" for n in range(first)] + grid)[:count]
 
 
 def mistakes(frames: Frames, wrong: Sequence[labelling.Mistake]) -> dict[str, bytes]:

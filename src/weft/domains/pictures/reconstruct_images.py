@@ -22,8 +22,10 @@ from weft.domains.pictures.filling import answers, fill, sheet, squared_errors, 
 from weft.domains.pictures.reading.album import Album
 from weft.domains.pictures.recipe import hiding_cost
 from weft.domains.pictures.settings import Ground, HidingTraining
+from weft.domains.pictures.studies import study_patch
 from weft.domains.pictures.views.vision import LookAtPicture
 from weft.errors import ConfigError, WeftError
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.interop import Imported
 from weft.modalities.image import Picture, PictureEmbed
@@ -195,6 +197,9 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> View:
         return pictures.look_at_picture(run, inputs, how)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtPicture) -> Study:
+        return study_patch(_autoencoder(run), run, inputs, how)
 
     def adopted(self, model: Imported) -> Adopted:
         return Adopted(picture_codec_of(model), Reconstruct.Config(), picture_settings(model))

@@ -14,11 +14,12 @@ from weft.domains.places.encoded import HANDFUL, EncodedPlaces
 from weft.domains.places.reading.rows import PlaceRows
 from weft.domains.places.settings import PlaceTraining
 from weft.domains.places.views import pictures
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.modalities.points import PointEmbed
 from weft.models.stream import Model, Stream
 from weft.objectives import Number, Objective
-from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways
+from weft.tasks.asks import Answer, Asks, Given, Gives, Use, Ways, only_one
 from weft.tasks.baselines import Baseline
 from weft.tasks.codec import Codecs
 from weft.tasks.labels import labelling
@@ -124,3 +125,6 @@ class FitField(LabelTask[PlaceData, EncodedPlaces, PlaceTraining]):
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: pictures.LookAtField) -> View:
         return pictures.looked(run, inputs, how, lambda: fitted.known_places(self, run))
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: pictures.LookAtField) -> Study:
+        return fitted.study_value(run, only_one(inputs, "a place"))

@@ -20,6 +20,8 @@ from weft.domains.places.settings import PlaceTraining
 from weft.errors import ConfigError, DataError, WeftError
 from weft.files.dataset import as_learned
 from weft.inspect.figures import png_of
+from weft.inspect.study import Study, stream_study
+from weft.modalities.points import Points
 from weft.models.stream import Stream
 from weft.objectives.measures.nearest import asked_within, nearest_classes, nearest_numbers, neighbours, psnr
 from weft.objectives.measures.tallies import Tally, ratio
@@ -218,6 +220,16 @@ def in_a_line(prediction: Prediction) -> str:
     if "colour" in prediction:
         return f"{' '.join(map(str, prediction['colour']))}\t{prediction['input']}"
     return labelling.in_a_line(prediction)
+
+
+def study_value(run: Loaded, one: Given) -> Study:
+    """The study of the value at one place, of a colour its first channel; on the scale that is learned."""
+    codec, label, model = run.codec("place", PlaceCodec), run.codec("label", LabelCodec), run.stream
+    place = place_of_input(codec, one)
+    at = torch.from_numpy(codec.encode(np.array([place]))).to(next(model.parameters()).device)
+    names = COLOURS[label.outputs] if isinstance(label, ColourCodec) else ()
+    how = {"kind": "number", "label": lambda n: f"{names[n]} from -1 to 1"} if names else labelling.studied(label)
+    return stream_study(model, Points(at), names=[_named(place)], **how)
 
 
 # Measured

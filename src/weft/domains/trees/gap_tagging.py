@@ -22,6 +22,9 @@ from weft.domains.trees.encoded import gap_rows, gaps_of, linearise, tree_of
 from weft.domains.trees.reading.tree import Tree
 from weft.errors import DataError, WeftError
 from weft.generate.beam import Hypothesis
+from weft.inspect.alignment import text_labels
+from weft.inspect.study import Study, stream_study
+from weft.modalities.text import Text
 from weft.models.backbone import context_of
 from weft.objectives import SplitTags
 from weft.objectives.scoring import scored
@@ -190,6 +193,19 @@ class GapTagger:
         """The ids of a sentence between its marks, and the place of each word's first id."""
         rows = self._framed([sentence])
         return rows.texts[0], rows.places[0]
+
+    def study(self, sentence: str) -> Study:
+        """The study of what opens before the first word; `study.at(place)` goes on to the tokens of other words."""
+        (ids, places), opens = self.framed(sentence), self.codec.config.opens
+        raw = Text(torch.from_numpy(ids)[None].to(next(self.model.parameters()).device))
+        return stream_study(
+            self.model,
+            raw,
+            names=text_labels(self.text.tokenizer, ids),
+            label=lambda n: " ".join(f"({name}" for name in opens[n].split()) or "nothing opens",
+            place=int(places[0]) + 1,
+            size=len(opens),
+        )
 
     def score(self, sentence: str, tree: Tree) -> float:
         """The log-probability of a tree among all trees; minus infinity for one with gaps that were never learned."""

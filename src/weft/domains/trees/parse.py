@@ -39,7 +39,7 @@ from weft.domains.trees.settings import ParseTraining
 from weft.domains.trees.tree_writing import TreeWriter, spelling
 from weft.domains.trees.views.looking import look_at_tree
 from weft.domains.trees.views.tree import LookAtTree
-from weft.errors import ConfigError
+from weft.errors import ConfigError, WeftError
 from weft.generate.decode import Decoding
 from weft.inspect.study import Study
 from weft.inspect.views import View
@@ -142,9 +142,12 @@ class Parse(Task[PairData, ParseIds, ParseTraining]):
         return look_at_tree(run, only_text(inputs), how)
 
     def study(self, run: Loaded, inputs: Sequence[Given], how: LookAtTree) -> Study:
+        sentence = apart(only_text(inputs))
+        if not sentence:
+            raise WeftError("a blank text has no tree", where="study", fix="give a sentence")
         if "gaps" in run.codecs:
-            return super().study(run, inputs, how)
-        trees, sentence = TreeWriter(run), apart(only_text(inputs))
+            return GapTagger(run).study(sentence)
+        trees = TreeWriter(run)
         if how.target is not None:
             return study_translation(trees.writer, sentence, how.replace(target=trees.spelt(how.target)))
         _, best = trees.write([sentence], Decoding(beam=how.beam))[0][0]

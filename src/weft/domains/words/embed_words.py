@@ -23,6 +23,7 @@ from weft.domains.words.vectors import measured, objective_of, source_of, space_
 from weft.domains.words.views.plane import WordMapView
 from weft.errors import ConfigError, WeftError
 from weft.inspect.nearest import NearestView
+from weft.inspect.study import Study
 from weft.inspect.views import View
 from weft.models.stream import Model
 from weft.models.word_vectors import WordVectors
@@ -151,6 +152,10 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
             raise WeftError("no word to look at", where="weft look", fix="give one word, or several for a map")
         space = space_of(run)
         return NearestView(space, words[0]) if len(words) == 1 else WordMapView(space, words)
+
+    def study(self, run: Loaded, inputs: Sequence[Given], how: object) -> Study:
+        problem = "the vector of a word is read from a table: there are no layers in between to follow"
+        raise WeftError(problem, where="study", fix="list the nearest words: weft look RUN WORD")
 
     def embedded(self, run: Loaded, inputs: Sequence[Given], how: object) -> Embedded:
         codec, table = words_of(run.codecs), vectors_of(run).vectors().float().cpu().numpy()

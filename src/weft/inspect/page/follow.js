@@ -6,12 +6,12 @@ import { number, percent, shown } from "./data.js";
 
 /** The panel; nothing where the document has none of its tables. */
 export function follow(view) {
-  const { document } = view, { stream, token } = view.now;
-  if (!stream || !(document.lens.length + document.additions.length + document.steps.length)) return nothing;
-  const mine = (one) => one.token === -1 || (one.group === token.group.name && one.token === token.index);
+  const { document } = view, { token } = view.now;
+  if (!(document.lens.length + document.additions.length + document.steps.length)) return nothing;
+  const mine = (one) => one.token === -1 || !token || (one.group === token.group.name && one.token === token.index);
   const lens = document.lens.find(mine), additions = document.additions.find(mine);
   const other = !lens && document.lens.length ? document.lens[document.lens.length - 1] : null;
-  return html`<section class="panel" aria-label="follow a token"><h2>Follow ${lens?.token === -1 ? "the answer" : html`<bdi>${shown(token.group.tokens[token.index])}</bdi>`}</h2>
+  return html`<section class="panel" aria-label="follow a token"><h2>Follow ${!token || lens?.token === -1 ? "the answer" : html`<bdi>${shown(token.group.tokens[token.index])}</bdi>`}</h2>
     ${lens ? lensTable(view, lens) : other ? html`<p class="pale">The answer at every depth is known for
       ${document.lens.slice(0, 12).map((one) => html`<button class="link" @click=${() => view.pick({ stream: home(document, one.group), token: `${one.group}.${one.token + 1}` })}><bdi>${shown(document.group(one.group)?.tokens[one.token] ?? "")}</bdi></button> `)}.</p>` : nothing}
     ${additions ? additionBars(view, additions) : nothing}${view.steps ? stepsTable(view) : nothing}</section>`;

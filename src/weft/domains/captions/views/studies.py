@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from weft.domains.pictures.given import patch_names
+from weft.domains.pictures.studies import patch_names
 from weft.domains.texts.codec.text import TextCodec
 from weft.inspect.alignment import text_labels
 from weft.inspect.study import Study, pair_study
