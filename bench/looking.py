@@ -4,6 +4,7 @@
 
 recording, neutral    12 layers x 12 heads over 512 tokens: time over that of a plain pass (goal 1.05)
 grid                  each of 144 heads off, over 16 tokens: time over that of a pass over 144 x 16 tokens (goal 1.3)
+steering              a vector added after every layer: time of a written token over that without, by both ways of steps
 memory                the peak of a reading of 16,000 tokens, made and told, over that of 8,000 (goal 2.2)
 """
 
@@ -20,7 +21,8 @@ from typing import Any
 
 import torch
 
-from weft.core import Scaled, changed, record
+from weft.core import Added, Scaled, changed, record
+from weft.generate import Session
 from weft.inspect.effects import ablation
 from weft.inspect.reading import ReadingView
 from weft.inspect.study import stream_study
@@ -92,6 +94,29 @@ def grid(rounds: int) -> dict[str, float]:
     return {"grid of 144 heads / pass": ratio(lambda: ablation(study), lambda: net.encode(many), rounds)}
 
 
+@torch.inference_mode()
+def steering(rounds: int) -> dict[str, float]:
+    """Time of written tokens with a vector added after every layer, over that without."""
+    net = model()
+    added = [Added(layer + 1, vector=(0.01,) * WIDTH) for layer in range(LAYERS)]
+
+    def plain(natively: bool = True) -> None:
+        session = Session(net)
+        session.program = session.program if natively else None
+        session.start([[1, 2, 3, 4]])
+        for _ in range(32):
+            session.step(torch.tensor([5]))
+
+    def steered(natively: bool = True) -> None:
+        with changed(net, *added):
+            plain(natively)
+
+    return {
+        "steered / plain steps": ratio(steered, plain, rounds),
+        "steered by modules / plain steps": ratio(lambda: steered(False), plain, rounds),
+    }
+
+
 def peak(tokens: int) -> float:
     """The megabytes that making and telling a reading of some tokens takes at its peak, beyond what was there."""
     net, seen, done = model(64, 2, 2, context=16384), [0.0], threading.Event()
@@ -138,7 +163,12 @@ def main() -> None:
         print(peak(said.peak))
         return
     torch.set_num_threads(1)
-    for figures in (lambda: times(said.rounds), lambda: grid(max(3, said.rounds // 3)), memory):
+    for figures in (
+        lambda: times(said.rounds),
+        lambda: grid(max(3, said.rounds // 3)),
+        lambda: steering(said.rounds),
+        memory,
+    ):
         print(json.dumps(figures(), indent=2), flush=True)
 
 

@@ -6,7 +6,8 @@ a change to one row of the batch, so that rows of one batch may have different c
 its trunk stands in the model: "source" and "target" of an encoder and a decoder, "source.picture", "encoder"; the only
 stream of a model, or its target, needs no name. `changed` checks changes against a model and holds them active.
 
-Without changes the cost is one comparison. Native code knows none: passes and steps then go by the modules.
+Without changes the cost is one comparison. Native code knows one, `Added` at all tokens: else passes and steps go by
+the modules.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -226,6 +227,14 @@ class Changed:
                 layers.setdefault(change.layer, []).append(change)
         hidden = tuple(change for change in changes if isinstance(change, Hidden))
         return StreamChanges(hidden, {k: tuple(v) for k, v in layers.items()}, self.given, stream, self.met)
+
+    def same_as(self, other: "Changed") -> bool:
+        """Whether these are the same changes of the same model, with the same recordings of other inputs."""
+        if self is other:
+            return True
+        if self.model is not other.model or self.changes != other.changes or self.given.keys() != other.given.keys():
+            return False
+        return all(self.given[name] is other.given[name] for name in self.given)
 
     def of(self, trunk: nn.Module) -> StreamChanges | None:
         """The changes of the stream that goes through this trunk, or None."""

@@ -50,6 +50,27 @@ def watch(trunk: nn.Module) -> "Watch | None":
     return Watch(trunk, recorder, found) if recorder is not None or found is not None else None
 
 
+def added_everywhere(trunk: nn.Module) -> dict[int, list[Float[Tensor, "D"]]] | None:
+    """By layer, what the active changes add to every token of a trunk's stream; None where they do anything else to it.
+
+    Layer 0 is ahead of the first block. Each vector is added by itself, in the order of the changes.
+    """
+    held = active_changes.active()
+    mine = None if held is None else held.of(trunk)
+    if mine is None:
+        return {}
+    steering = [one for some in mine.layers.values() for one in some if isinstance(one, Added)]
+    if mine.hidden or len(steering) < sum(map(len, mine.layers.values())):
+        return None
+    if any(one.tokens or one.row is not None for one in steering):
+        return None
+    like, watch, found = next(trunk.parameters()), Watch(trunk, None, mine), dict[int, list[Tensor]]()
+    for one in steering:
+        mine.met.add(one)
+        found.setdefault(one.layer, []).append(watch.vector(one, like.detach()).to(like.dtype))
+    return found
+
+
 class Watch:
     """One pass of a stream: its tokens with their numbers, what is kept of it, and what is changed."""
 
@@ -115,7 +136,7 @@ class Watch:
         if self.changes is not None:
             for change in self.changes.layers.get(layer, ()):
                 if isinstance(change, Added):
-                    x = self._edited(x, change, lambda t, c=change: t + self._vector(c, t).to(t.dtype))
+                    x = self._edited(x, change, lambda t, c=change: t + self.vector(c, t).to(t.dtype))
                 elif isinstance(change, Replaced) and change.branch is change.head is None:
                     x = self._replaced(x, change, self._given(change.of).states[layer])
         if self.kept is not None and self.recorder is not None and "states" in self.recorder.kinds:
@@ -140,7 +161,7 @@ class Watch:
             raise ConfigError(problem, where="of", fix='record(model, keep=("readings", "states", "branches"))')
         return recorder.stream(self.changes.stream)
 
-    def _vector(self, change: Added, like: Tensor) -> Tensor:
+    def vector(self, change: Added, like: Tensor) -> Tensor:
         """What is added to each token."""
         if change.vector:
             return change.strength * like.new_tensor(change.vector)

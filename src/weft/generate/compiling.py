@@ -3,10 +3,12 @@
 A part that native code does not know raises `Unknown` with its name: the decoder is then stepped by its modules.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from weft.core.attention import Attention
 from weft.core.block import Block, Parallel, ParallelOneNorm, Plain, PostNorm, PreNorm, ResultNorm, SandwichNorm
@@ -25,11 +27,17 @@ from weft.native import Kind, Op, Register
 from weft.native.layout import DATA
 from weft.position import Add, Code, Learned, Sinusoidal, Sum
 
+Added = Mapping[int, Sequence[Float[Tensor, "D"]]]
+NOTHING_ADDED: Added = MappingProxyType({})
 
-def program_of(model: nn.Module) -> Program:
-    """The program of a model's step; raises `Unknown` where the model has a part that native code does not know."""
+
+def program_of(model: nn.Module, added: Added = NOTHING_ADDED) -> Program:
+    """The program of a model's step; raises `Unknown` where the model has a part that native code does not know.
+
+    `added` are vectors that are added to the stream of all tokens after a layer; 0 is ahead of the first block.
+    """
     program = Program()
-    _stream(program, model)
+    _stream(program, model, added)
     used = {tensor.data_ptr() for tensor in program.tensors}
     for name, parameter in model.named_parameters():
         if parameter.data_ptr() not in used:  # a part that is new to this file must not be left out in silence
@@ -37,7 +45,7 @@ def program_of(model: nn.Module) -> Program:
     return program
 
 
-def _stream(p: Program, model: nn.Module) -> None:
+def _stream(p: Program, model: nn.Module, added: Added) -> None:
     exactly(model, Stream)
     assert isinstance(model, Stream)
     for module in model.modules():
@@ -56,14 +64,22 @@ def _stream(p: Program, model: nn.Module) -> None:
     for module in trunk.modules():
         if isinstance(module, Attention) and module.turn is not None:
             p.angles(module.turn)
+    _steered(p, x, added.get(0, ()))
     blocks = [block for _ in range(trunk.passes) for block in trunk.blocks]
     for number, block in enumerate(blocks):
         before = p.width
         setting = Setting(f"block {number}", trunk.bias, isinstance(trunk.memory, Prefix), counts)
         _block(p, block, x, setting)
+        _steered(p, x, added.get(number + 1, ()))
         p.width = before  # the next block uses the same registers
     last = p.emit(Kind.LAST, x, p.register(x.width))
     _head(p, model.head, p.normed(trunk.norm, last))
+
+
+def _steered(p: Program, x: Register, vectors: Sequence[Tensor]) -> None:
+    """Each of some vectors added to the stream in the register x."""
+    for vector in vectors:
+        p.emit(Kind.OFFSET, NOWHERE, x, data=(p.constant(vector.float()),))
 
 
 def _embedding(p: Program, embed: nn.Module) -> tuple[Register, dict[str, Register]]:

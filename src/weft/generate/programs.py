@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from weft.core.attention import Attention
 from weft.core.mixers import Mixer
-from weft.generate.compiling import program_of
+from weft.generate.compiling import NOTHING_ADDED, Added, program_of
 from weft.generate.program import Program, Unknown
 from weft.models.stream import Stream
 from weft.native import library
@@ -68,12 +68,15 @@ def steps_of(model: Stream) -> StepMethod:
     return steps
 
 
-def step_program(model: Stream) -> Program | None:
-    """The model's step as a program for native code; None without a library, or where it does not know a part."""
+def step_program(model: Stream, added: Added = NOTHING_ADDED) -> Program | None:
+    """The model's step as a program for native code; None without a library, or where it does not know a part.
+
+    `added` are vectors that steer the stream, by layer.
+    """
     if library() is None:
         return None
     try:
-        return program_of(model)
+        return program_of(model, added)
     except Unknown:
         return None
 

@@ -8,8 +8,10 @@ from torch import Tensor
 
 from weft.core import changes, recording
 from weft.core.cache import Cache
+from weft.core.inside import added_everywhere
 from weft.errors import ConfigError
-from weft.generate.programs import steps_of
+from weft.generate.program import Program
+from weft.generate.programs import step_program, steps_of
 from weft.generate.sampling import Sampling
 from weft.generate.stepping import NativeSteps
 from weft.modalities.text import Text
@@ -32,6 +34,7 @@ class Session:
     A memory has a row for each row of the batch, or one for every `rows_per_memory` neighbouring rows.
 
     Steps and short prompts are computed in native code where it knows all parts of the model, otherwise by the modules.
+    Of changes it knows one, vectors that are added to the stream of all tokens: others are computed by the modules.
     """
 
     def __init__(self, model: Stream, *, memory: Tokens | None = None, capacity: int | None = None):
@@ -48,6 +51,7 @@ class Session:
             None  # the rows of the memory that are read, where others are left in it
         )
         self._native: NativeSteps | None = None
+        self._steered: tuple[changes.Changed, Program | None] | None = None  # the step under changes, and these
         self._unread: Int[Tensor, "B N"] | None = None  # what is left of the prompts, where they are read in pieces
 
     def start(self, prompts: list[list[int]]) -> Float[Tensor, "B V"]:
@@ -74,8 +78,9 @@ class Session:
             self.cache, self._native = Cache(max(self.capacity, ids.shape[1])), None
             if not self._reads_natively(ids):
                 return self._read_by_modules(ids, first)
-            assert self.program is not None
-            NativeSteps.begin(self.program, self.cache, first, ids.shape[1])
+            program = self._program()
+            assert program is not None
+            NativeSteps.begin(program, self.cache, first, ids.shape[1])
             self._unread = ids
         count = max(1, most // len(self.rows))
         piece, rest = self._unread[:, :count], self._unread[:, count:]
@@ -93,7 +98,7 @@ class Session:
             row.append(token)
         if full:
             return self._read_whole()
-        if self._may_be_native():
+        if self._program() is not None:
             return self._bound().step(ids)
         self._release()
         logits = self.model(Text(ids[:, None]), memory=self.memory, cache=self.cache)
@@ -102,10 +107,11 @@ class Session:
     @torch.inference_mode()
     def ahead(self) -> int:
         """How many tokens `write` may write at once: 0 where steps are not native, or where one step takes long."""
-        if not self._may_be_native() or self.program is None:
+        program = self._program()
+        if program is None:
             return 0
         room = MOST_AHEAD if self.window is None else self.window - max(map(len, self.rows))
-        return min(room, self._bound().left, MOST_AHEAD, PRODUCTS_AHEAD // (len(self.rows) * self.program.products))
+        return min(room, self._bound().left, MOST_AHEAD, PRODUCTS_AHEAD // (len(self.rows) * program.products))
 
     @torch.inference_mode()
     def write(
@@ -157,17 +163,27 @@ class Session:
             self.cache = Cache.joined([one.cache for one in every], spare=SPARE)
         self.rows = [row for one in every for row in one.rows]
 
-    def _may_be_native(self) -> bool:
-        """Whether native code knows the model, and nobody looks inside it or changes it."""
-        return self.program is not None and recording.active() is None and changes.active() is None
+    def _program(self) -> Program | None:
+        """The step as it is now, changed or not; None where native code does not know it, or somebody looks inside."""
+        held = changes.active()
+        if self.program is None or recording.active() is not None:
+            return None
+        if held is None:
+            return self.program
+        if self._steered is None or not self._steered[0].same_as(held):
+            added = added_everywhere(self.model.trunk)
+            plain = None if added is None else self.program
+            self._steered = held, step_program(self.model, added) if added else plain
+        return self._steered[1]
 
     def _bound(self) -> NativeSteps:
         """The program, bound to the cache as it is now."""
-        if self._native is None or self._native.left < 1:
+        program = self._program()
+        if self._native is None or self._native.left < 1 or self._native.program is not program:
             self._release()
             found = library()
-            assert found is not None and self.program is not None
-            self._native = NativeSteps(found, self.program, self.cache, self.memory)
+            assert found is not None and program is not None
+            self._native = NativeSteps(found, program, self.cache, self.memory)
         return self._native
 
     def _release(self) -> None:
@@ -205,8 +221,8 @@ class Session:
 
         Torch's products read several long rows faster, and agree within rounding.
         """
-        program = self.program
-        if program is None or program.one_by_one or self.memory is not None or not self._may_be_native():
+        program = self._program()
+        if program is None or program.one_by_one or self.memory is not None:
             return False
         return program.rounded or len(ids) == 1 or ids.numel() <= MOST_NATIVE_TOKENS
 
