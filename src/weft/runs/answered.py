@@ -290,7 +290,7 @@ def _hearing(answers: list[Answer], heard: Heard) -> list[Answer]:
 
 def _behind(listen: Listen | None, before: int) -> Listen | None:
     """The same listener, for rows that stand behind others."""
-    return None if listen is None or not before else lambda row, text: listen(before + row, text)
+    return listen if listen is None or not before else lambda row, text: listen(before + row, text)
 
 
 def _placed(answer: Answer) -> tuple[str, WeftError]:
