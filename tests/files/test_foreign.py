@@ -18,9 +18,9 @@ from weft.errors import ConfigError, DataError
 from weft.files import foreign
 from weft.files.decoding import read_text, reading_as
 from weft.files.known_roles import ALL
+from weft.files.parquet import parquet_rows
 from weft.files.pictures.decoding import decode
 from weft.files.tables import is_table, open_table
-from weft.files.workbooks import parquet_rows
 
 ROWS = [(f"the {'cat' if i % 2 else 'dog'} is number {i} of all of them", ("good", "bad")[i % 2]) for i in range(40)]
 

@@ -19,8 +19,9 @@ from weft.files.arrays import headers
 from weft.files.decoding import read_text
 from weft.files.json_lines import numbered
 from weft.files.mailboxes import mails, without_markup
+from weft.files.parquet import parquet_rows
 from weft.files.pictures.archives import first_names, in_archive
-from weft.files.workbooks import parquet_rows, workbook_rows
+from weft.files.workbooks import workbook_rows
 
 SIZE = 2**18
 

@@ -25,7 +25,8 @@ names          whether a word is a text or the name of a file
 writing        what is made for a user, as a file or a zarr store, whole or not at all
 
 Kinds of files:
-tables         rows of .csv, .tsv, .jsonl, .json, .xlsx and .parquet; workbooks opens the last two
+tables         rows of .csv, .tsv, .jsonl, .json, .xlsx and .parquet; workbooks and parquet open the last two;
+               parquet_columns says which columns hold pictures
 table_writing  tables that are made for a user, in the same formats
 columns        what the columns of a table look like
 roles          which column is which: by the user's word, by name, or by content; known_roles lists the usual names.

@@ -18,7 +18,8 @@ from typing import Any
 
 from weft.errors import DataError, WeftError
 from weft.files.finding import ending
-from weft.files.workbooks import PARQUET, WORKBOOK
+from weft.files.parquet_columns import PARQUET
+from weft.files.workbooks import WORKBOOK
 
 ENDINGS = (".csv", ".tsv", ".jsonl", WORKBOOK, PARQUET)
 ROWS = 1000  # of a Parquet file that are written together, and by which the types of its columns are known

@@ -19,8 +19,10 @@ from weft.files.decoding import read_text, shown
 from weft.files.finding import ending
 from weft.files.gather import tried
 from weft.files.json_lines import numbered, objects_on, read_string
+from weft.files.parquet import parquet_count, parquet_rows
+from weft.files.parquet_columns import PARQUET
 from weft.files.roles import Choice, Role, binding, choose, is_header, may_lack_name, names_columns
-from weft.files.workbooks import PARQUET, WORKBOOK, parquet_count, parquet_rows, workbook_rows
+from weft.files.workbooks import WORKBOOK, workbook_rows
 
 ENDINGS = (".tsv", ".csv", ".jsonl", WORKBOOK, PARQUET)
 LISTS = (".json",)  # tables where they hold a list of objects

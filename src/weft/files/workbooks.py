@@ -1,10 +1,9 @@
-"""The rows of table files that are not text: Excel workbooks (.xlsx) and Parquet. Refuses to know what columns mean.
+"""The rows of Excel workbooks (.xlsx). Refuses to know what columns mean.
 
-The libraries that open them are extras, imported when such a file is met.
+The library that opens them is an extra, imported when such a file is met.
 """
 
 import datetime
-import decimal
 import os
 import re
 import zipfile
@@ -16,14 +15,13 @@ from typing import Any, BinaryIO
 
 from weft.amounts import amount
 from weft.errors import DataError, WeftError
-from weft.files.decoding import CHUNK, is_utf8, opened, shown
-from weft.files.unpacking import check_members, check_unpacked
+from weft.files.decoding import CHUNK, opened, shown
+from weft.files.unpacking import check_members
 
-WORKBOOK, PARQUET = ".xlsx", ".parquet"
+WORKBOOK = ".xlsx"
 FIRST = 20  # filled rows of a sheet that are looked at to find its columns
 MERGED = re.compile(rb'<(?:\w+:)?mergeCell [^>]*?ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
 LONGEST_MARK = 1000  # bytes
-BATCH = 1000  # rows of a Parquet file that are read at a time
 CELL = 8  # bytes that a cell takes in memory, whatever it holds
 MOST_ROWS = 2**20  # of a sheet, as in every program that writes workbooks
 MOST_CELLS = 2**27  # of a sheet, blank ones before the last of a row included
@@ -66,7 +64,7 @@ def workbook_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         except (DataError, GeneratorExit):
             raise
         except Exception as error:  # a zip archive of XML: its readers raise anything
-            problem = f"a damaged or protected Excel workbook: {_words(error)}"
+            problem = f"a damaged or protected Excel workbook: {words_of(error)}"
             raise DataError(problem, where=shown(path), fix=DAMAGED) from None
 
 
@@ -140,78 +138,6 @@ def sheets_of(path: Path) -> list[str]:
         return []
 
 
-def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The number and the values by column of every row of a Parquet file."""
-    try:
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise WeftError("Parquet files are read by pyarrow, which is not installed", where=shown(path),
-                        fix="pip install 'weft[parquet]'") from None  # fmt: skip
-    with opened(path) as file:
-        try:
-            number, size, packed = 0, 0, os.fstat(file.fileno()).st_size
-            table = _dictionaries(ParquetFile, file)
-            cells = table.metadata.num_rows * table.metadata.num_columns
-            check_unpacked(cells * CELL, packed, where=shown(path), fix=PLAIN)
-            for batch in table.iter_batches(batch_size=BATCH):
-                size += _size(batch)
-                check_unpacked(size, packed, where=shown(path), fix=PLAIN)
-                for row in _in_microseconds(batch).to_pylist():
-                    number += 1
-                    yield number, {name: _plain(value) for name, value in row.items()}
-        except (DataError, GeneratorExit):
-            raise
-        except Exception as error:  # whatever a damaged file makes pyarrow raise
-            problem = f"a damaged Parquet file: {_words(error)}"
-            raise DataError(problem, where=shown(path), fix="copy or download it again") from None
-
-
-def parquet_count(path: Path) -> int:
-    """How many rows a Parquet file says that it has; 0 where it says nothing that can be read."""
-    try:
-        from pyarrow.parquet import read_metadata
-
-        return int(read_metadata(path).num_rows)
-    except Exception:  # whatever a damaged file makes pyarrow raise
-        return 0
-
-
-def _dictionaries(open_parquet: Any, file: BinaryIO) -> Any:
-    """A Parquet file, whose texts are read as numbers in a table: one that a million rows share is held once."""
-    found = open_parquet(file)
-    columns = map(found.schema.column, range(len(found.schema)))
-    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
-    return open_parquet(file, read_dictionary=texts)
-
-
-def _in_microseconds(batch: Any) -> Any:
-    """Some rows with their times as Python holds them, which knows no nanoseconds."""
-    import pyarrow
-
-    for place, field in enumerate(batch.schema):
-        if pyarrow.types.is_timestamp(field.type) and field.type.unit == "ns":
-            kind = pyarrow.timestamp("us", field.type.tz)
-            batch = batch.set_column(place, field.with_type(kind), batch.column(place).cast(kind, safe=False))
-    return batch
-
-
-def _size(batch: Any) -> int:
-    """Bytes of some rows once every cell holds its text."""
-    import pyarrow
-    from pyarrow import compute
-
-    def one(array: Any) -> int:
-        if isinstance(array, pyarrow.DictionaryArray):
-            lengths = compute.binary_length(array.dictionary)
-            return CELL * len(array) + (compute.sum(lengths.take(array.indices)).as_py() or 0)
-        if pyarrow.types.is_nested(array.type) and hasattr(array, "flatten"):
-            parts = array.flatten()
-            return CELL * len(array) + sum(map(one, parts if isinstance(parts, list) else [parts]))
-        return CELL * len(array) + array.nbytes
-
-    return sum(map(one, batch.columns))
-
-
 def cell_of(value: Any) -> str:
     """A value of a sheet as the text that people see there."""
     if value is None:
@@ -225,18 +151,6 @@ def cell_of(value: Any) -> str:
     return str(value).replace("\r\n", "\n")
 
 
-def _plain(value: Any) -> Any:
-    """A value of Parquet as a value of JSON; bytes that are no text are nothing that a table can be learned from."""
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, decimal.Decimal):
-        return float(value)
-    if isinstance(value, bytes):
-        return None if b"\0" in value or not is_utf8(value + b" ") else value.decode("utf-8")
-    return value if isinstance(value, str | bool | int | float | None) else cell_of(value)
-
-
-def _words(error: Exception) -> str:
+def words_of(error: Exception) -> str:
+    """What a library says is wrong, for messages."""
     return shown(str(error)).split("\n")[0][:200] or type(error).__name__

@@ -3,6 +3,7 @@
 formats    what a file is, by its ending and first bytes
 locations  where a picture can be read from, again and again
 archives   zip and tar, read in place
+in_parquet pictures in the rows of Parquet files, taken out once
 decoding   the bytes of one picture become pixels; colour brings every kind of number to 8 bits, png_sums checks PNG's
            checksums, which decoders skip, and warned hears what Pillow warns of
 regions    what texts say of parts of pictures: Region, Question

@@ -10,5 +10,5 @@ caption_tables   tables with captions
 question_tables  tables with questions and answers
 coco             COCO's JSON, lines of Flickr8k
 vqa              VQA's two files
-stems            dog.jpg beside dog.txt
+stems            dog.jpg beside dog.txt or dog.json
 """

@@ -11,10 +11,12 @@ from weft.domains.captions.reading.caption_tables import CaptionColumns, judge_t
 from weft.domains.captions.reading.coco import coco_rows, counted_rows, is_coco, is_counted, is_named_table
 from weft.domains.captions.reading.rows import AboutPicture, PictureRows
 from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, judged, sorted_out
-from weft.domains.captions.reading.stems import in_place, is_text, stem_of
+from weft.domains.captions.reading.stems import in_place, says
 from weft.domains.pictures.reading.album import FoundPictures
 from weft.domains.pictures.reading.folders import in_folder
 from weft.domains.pictures.reading.lookup import Shelves
+from weft.domains.pictures.reading.samples import FIELDS, shards_in, stem_of
+from weft.domains.pictures.reading.samples import TEXT as TXT
 from weft.domains.pictures.reading.trying import names_of, try_all
 from weft.errors import DataError
 from weft.files.bad_rows import Skip
@@ -118,15 +120,19 @@ def _tables_in(folder: Path, most: int | None = None) -> Files:
 
 
 def has_stems(source: Path) -> bool:
-    """Whether at least half of the first pictures have a text file of the same name."""
+    """Whether at least half of the first pictures have a text file of the same name, or fields with captions."""
     try:
-        if source.is_dir():
+        shards = shards_in(source) if source.is_dir() else [source]
+        if shards:
+            names = first_names(shards[0], LOOK)
+        else:
             found = in_folder(source, most=LOOK)
             names = ["/".join(file.parts) for file in (*found.pictures, *found.others)]
-        else:
-            names = first_names(source, LOOK)
     except (DataError, OSError):
         return False
     pictures = [stem_of((name,)) for name in names if named_as_picture(name)]
-    texts = {stem_of((name,)) for name in names if is_text(name)}
-    return 0 < len(pictures) <= 2 * sum(stem in texts for stem in pictures)
+    for kind in (TXT, FIELDS):
+        texts = {stem_of((name,)) for name in names if name.lower().endswith(kind)}
+        if 0 < len(pictures) <= 2 * sum(stem in texts for stem in pictures):
+            return kind == TXT or says(source)
+    return False

@@ -15,6 +15,7 @@ from weft.domains.captions.reading.question_tables import (
 )
 from weft.domains.captions.reading.rows import PictureRows
 from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, judged, sorted_out
+from weft.domains.captions.reading.stems import in_place, says
 from weft.domains.captions.reading.vqa import Answers, is_answers, is_questions, question_rows
 from weft.domains.pictures.reading.album import FoundPictures
 from weft.domains.pictures.reading.lookup import Shelves
@@ -24,6 +25,7 @@ from weft.files.bad_rows import Skip
 from weft.files.gather import Reading
 from weft.files.json_values import ENDINGS as JSON
 from weft.files.json_values import is_json
+from weft.files.pictures.locations import Gathered
 from weft.files.survey import NO, Judgement, Survey, Surveyed, weakest
 from weft.files.tables import ENDINGS as TABLES
 from weft.files.tables import is_table
@@ -49,6 +51,8 @@ def read_questions(
     Pictures that are not there are looked for where `further` data has its own. `asked` names columns of tables.
     """
     files, places, skipped = _sorted_out(sources)
+    if not files:
+        return _in_places(places, names_of(sources), skip, progress)
     others, more, _ = _sorted_out(further) if further and not places else Sources([], [], [])
     read = PictureRows(Shelves(places, more, [file.parent for file in others], what="question"))
     answers = Answers([file for file in files if is_answers(file)])
@@ -68,9 +72,21 @@ def read_questions(
     return try_all(gathered, labels=False, where=names_of(sources), skip=skip, progress=progress)
 
 
+def _in_places(
+    places: Sequence[Path], where: str, skip: Skip, progress: Callable[[int, int], None] | None
+) -> FoundPictures:
+    """The pictures of places where the questions about each stand in a file beside it."""
+    found = Gathered([])
+    for one in (in_place(place, asked=True) for place in places):
+        found.entries.extend(one.entries)
+        found.skipped.extend(one.skipped)
+        found.bad.extend(one.bad)
+    return try_all(found, labels=False, where=where, skip=skip, progress=progress)
+
+
 def _sorted_out(sources: Sequence[str | Path]) -> Sources:
     found = sorted_out(sources, ENDINGS, _files_in, fix=FORMS)
-    if not found.files:
+    if not found.files and not all(says(place, asked=True) for place in found.places):
         outside = f"; {listed([name for name, _ in found.skipped])} {found.skipped[0][1]}" if found.skipped else ""
         raise DataError(f"no questions about pictures in it{outside}", where=names_of(sources), fix=FORMS)
     return found
@@ -97,5 +113,7 @@ def _judge_file(source: Surveyed) -> Judgement:
 
 
 def _judge_place(source: Surveyed) -> Judgement:
+    if says(source.path, asked=True):
+        return Judgement("sure", "pictures with the questions about each in a file beside it")
     found = source.kind == "folder" and _files_in(source.path, LOOK).taken
     return Judgement("sure", "a folder with questions about pictures") if found else NO

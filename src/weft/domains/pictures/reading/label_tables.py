@@ -15,6 +15,7 @@ from weft.errors import DataError
 from weft.files.bounds import link_leads_out
 from weft.files.columns import NEARLY_ALL, Column
 from weft.files.finding import ending
+from weft.files.parquet_columns import PARQUET, has_pictures
 from weft.files.pictures.locations import TABLES
 from weft.files.tables import Table, open_table
 
@@ -24,6 +25,15 @@ MOST = 20  # tables of a folder that are opened
 def label_tables(folder: Path, label: str | None = None) -> list[Path]:
     """The tables in a folder, not below it, that name pictures there and their classes; `label` is the column asked."""
     return list(_found(folder, label))
+
+
+def picture_tables(folder: Path) -> list[Path]:
+    """The Parquet files in a folder, not below it, that have pictures in their rows: parts of one set."""
+    try:
+        named = sorted(path for path in folder.iterdir() if ending(path, (PARQUET,)) and not path.name.startswith("."))
+    except OSError:
+        return []
+    return [path for path in named if not link_leads_out(path, folder) and has_pictures(path)]
 
 
 def _found(folder: Path, label: str | None) -> Iterator[Path]:

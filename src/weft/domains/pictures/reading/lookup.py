@@ -7,11 +7,13 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from weft.domains.pictures.reading.folders import in_folder
+from weft.domains.pictures.reading.samples import in_shards, shards_in
 from weft.errors import DataError
 from weft.files.bounds import OUTSIDE, leads_out
 from weft.files.decoding import shown
 from weft.files.pictures.archives import in_archive
 from weft.files.pictures.formats import ENDINGS, is_archive, named_as_picture
+from weft.files.pictures.in_parquet import ParquetPlace, own_picture
 from weft.files.pictures.locations import FilePlace, Listing, PictureLocation, Spotted
 
 LOOK = 20  # names and folders that are tried
@@ -21,7 +23,8 @@ NUMBER = re.compile(r"[0-9]{1,18}$")  # at the end of a picture's name, without 
 def listing_of(source: Path) -> Listing:
     """What a folder or an archive holds."""
     if source.is_dir():
-        return in_folder(source)
+        shards = shards_in(source)
+        return in_shards(shards) if shards else in_folder(source)
     if source.is_file() and is_archive(source):
         return in_archive(source)
     problem = "no folder and no archive of pictures" if source.exists() else "no such file or folder"
@@ -94,6 +97,8 @@ class Shelves:
 
     def find(self, name: str | int, table: Path) -> PictureLocation:
         """Where a picture is that a file names, or gives the number of."""
+        if (inside := own_picture(name, table)) is not None:
+            return inside
         found = self.named.having(name) if self.named.sources else self._beside(name, table.parent)
         if not found and not self.named.sources:
             found = self._own_archives(table).having(name)
@@ -175,7 +180,7 @@ def picture_beside(name: str, table: Path, where: str, shelves: Shelves | None =
     except DataError as error:
         fix = error.fix or "put the picture beside the table, or write its path into the row"
         raise DataError(error.problem, where=f"{where}: {shown(name)}", fix=fix) from None
-    if not isinstance(place, FilePlace):
+    if not isinstance(place, FilePlace | ParquetPlace):
         problem, fix = "the picture stands in an archive", "unpack the archive beside the table"
         raise DataError(problem, where=f"{where}: {shown(name)}", fix=fix)
     return place.path

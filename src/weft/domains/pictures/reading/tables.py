@@ -16,6 +16,7 @@ from weft.files.decoding import shown
 from weft.files.finding import ending
 from weft.files.known_roles import CLASS_NAMES, NUMBER_NAMES, PICTURE, PICTURE_NAMES
 from weft.files.pictures.formats import named_as_picture
+from weft.files.pictures.in_parquet import own_picture
 from weft.files.pictures.locations import TABLES, FilePlace, Gathered, PictureEntry, PictureLocation
 from weft.files.roles import Role, asked_column, binding, known_as
 from weft.files.tables import Row, Table, as_cell, is_list, open_table
@@ -117,6 +118,8 @@ def _entry(
 
 def _place(path: Path, name: str, shelves: Shelves) -> PictureLocation:
     """Where a picture is; one that is nowhere is one that cannot be opened, as any other file that is missing."""
+    if (inside := own_picture(name, path)) is not None:
+        return inside
     if not shelves.named.sources:
         if leads_out(path.parent / name, path.parent):
             raise DataError(f"the path {OUTSIDE}")

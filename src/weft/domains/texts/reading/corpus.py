@@ -28,11 +28,11 @@ from weft.files.json_lines import numbered, objects_on, read_string
 from weft.files.known_roles import ALL, ENOUGH
 from weft.files.mailboxes import ENDINGS as MAILS
 from weft.files.mailboxes import mails
+from weft.files.parquet_columns import PARQUET
 from weft.files.pictures.formats import named_as_picture
 from weft.files.survey import NO, Judgement, Survey, Surveyed
 from weft.files.tables import Table, is_table, open_table
 from weft.files.ways import current_ways
-from weft.files.workbooks import PARQUET
 from weft.storage.file_marks import FileMarks
 from weft.storage.marked import MarkedPieces
 from weft.storage.prepared import StagedEntry, key_of, lasting_store
