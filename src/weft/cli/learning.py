@@ -26,7 +26,7 @@ commands = typer.Typer()
     )
 )
 def check(
-    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders, patterns, addresses (s3://…).")],
     task: Annotated[str | None, typer.Option(metavar="TASK", help="Read the data for this task.")] = None,
     minutes: Annotated[
         float | None,
@@ -62,7 +62,7 @@ def check(
     )
 )
 def plan(
-    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders or patterns.")],
+    data: Annotated[list[str], typer.Argument(metavar="DATA", help="Files, folders, patterns, addresses (s3://…).")],
     task: Annotated[str | None, typer.Option(metavar="TASK", help="What to learn; found by itself otherwise.")] = None,
     model: Annotated[str | None, typer.Option(metavar="MODEL", help="The model, as in weft train.")] = None,
     preset: Annotated[str | None, typer.Option(metavar="PRESET", help="The size, as in weft train.")] = None,
@@ -111,7 +111,9 @@ def plan(
     )
 )
 def train(
-    data: Annotated[list[str] | None, typer.Argument(metavar="DATA", help="Files, folders or patterns.")] = None,
+    data: Annotated[
+        list[str] | None, typer.Argument(metavar="DATA", help="Files, folders, patterns, addresses (s3://…).")
+    ] = None,
     task: Annotated[
         str | None, typer.Option(metavar="TASK", help="What to learn; recognised from the files when left out.")
     ] = None,

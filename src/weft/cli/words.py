@@ -151,9 +151,10 @@ def inputs_of(
 ) -> list[object]:
     """What words of the command line stand for: texts, files as paths, the lines piped in for -; and those of a file.
 
-    Where the run's task takes no texts, words are names, which it opens itself.
+    Where the run's task takes no texts, words are names, which it opens itself. What an address names is fetched.
     """
-    from weft.files.names import files_named
+    from weft.files.names import files_named, names_remote_file
+    from weft.files.remote import fetched, is_address
     from weft.runs.asking import table_at, takes_texts
 
     found: list[object] = []
@@ -163,6 +164,8 @@ def inputs_of(
             found += [line for line in lines_in(Path(word), encoding) if line.strip()]
         else:
             try:
+                if not text and is_address(word) and (not takes or names_remote_file(word)):
+                    (word,) = fetched([word])
                 found += (files_named(word) if takes and not text else []) or [word]
             except WeftError as error:
                 found.append(error)

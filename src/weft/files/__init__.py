@@ -14,6 +14,7 @@ languages      names of languages as people write them
 Finding and opening:
 finding        names, folders and patterns become files
 endings        endings that hold one kind of data and nothing else
+remote         data at an address, fetched once before it is read
 ways           what may be opened and how text is decoded, as the user asks
 bounds         links and paths that lead out of the named folders are not followed
 unpacking      how much a packed file may become

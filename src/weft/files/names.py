@@ -15,6 +15,7 @@ from weft.files.finding import ending, is_pattern, matching, missing
 from weft.files.grid_formats import ENDINGS as GRIDS
 from weft.files.mailboxes import ENDINGS as MAILS
 from weft.files.pictures.formats import ARCHIVES, named_as_picture
+from weft.files.remote import without_secrets
 from weft.files.tables import ENDINGS as TABLES
 from weft.files.tables import LISTS
 
@@ -51,3 +52,8 @@ def looks_like_file(word: str) -> bool:
     one = len(word.split()) == 1 and "://" not in word
     here = one and ("/" in word or "\\" in word) and Path(word).suffix != "" and Path(word).parent.is_dir()
     return here or (one and Path(word).stem != "" and (ending(word, KNOWN) is not None or named_as_picture(word)))
+
+
+def names_remote_file(address: str) -> bool:
+    """Whether an address ends as a file does that weft reads; else it may be a text."""
+    return ending(without_secrets(address), KNOWN) is not None

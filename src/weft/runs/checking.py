@@ -19,8 +19,9 @@ from weft.files.survey import Survey
 from weft.files.tables import open_table
 from weft.runs.check_facts import ColumnFacts, DataFacts, columns_of, facts_of, files_in_words, scripts_of
 from weft.runs.start import Asked, check_words
+from weft.storage.prepared import prepared_in
 from weft.tasks.card import Card
-from weft.tasks.settings.limits import with_settings
+from weft.tasks.settings.limits import take_prepared, with_settings
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Budget
 
@@ -95,9 +96,12 @@ def check(
     sources = tuple(str(s) for s in ([data] if isinstance(data, str | Path) else data))
     if not sources:
         raise WeftError("no data named", where="weft check", fix="name files or folders")
-    asked = Asked(sources, task, None, None, Budget(minutes=minutes), None, None, settings)
-    with asked.reading(), listing(MOST):
-        return _checked(asked, Survey(sources, asked.options), Progress(quiet=quiet), plan)
+    progress, prepared = Progress(quiet=quiet), take_prepared(settings)
+    with prepared_in(prepared):
+        asked = Asked(sources, task, None, None, Budget(minutes=minutes), None, None, settings).fetched(progress)
+        progress.stop()
+        with asked.reading(), listing(MOST):
+            return _checked(asked, Survey(asked.sources, asked.options), progress, plan)
 
 
 def _checked(asked: Asked, survey: Survey, progress: Progress, plans: bool) -> Checked:

@@ -14,6 +14,7 @@ from weft.core.changes import Change, Changed, active, changed
 from weft.core.recording import Recorder
 from weft.domains.registry import task_of
 from weft.errors import ConfigError, NotNumbers, StorageError, Unfit, WeftError, listed, placed
+from weft.files.remote import fetched
 from weft.files.ways import read_options, reading
 from weft.inspect.study import Study
 from weft.inspect.views import View
@@ -52,7 +53,7 @@ from weft.training.devices import on_cpu, pick_device
 from weft.training.folder import RunFolder
 from weft.training.leftovers import sweep
 from weft.training.precision import Weights
-from weft.training.progress import Progress
+from weft.training.progress import Progress, read_counter
 from weft.training.run import parameters, size_of
 from weft.training.seal import CONFIG, EVALUATION, FileSeal
 
@@ -195,7 +196,8 @@ class Run:
         run, progress = self.task.prepared(self._loaded.reading(columns), how), Progress(quiet=quiet)
         with self.used(**ways):
             trained = self._loaded if baselines else None
-            found, what = evaluate(self.task, run, [str(d) for d in named], progress, trained, options)
+            sources = fetched([str(d) for d in named], read_counter(progress, "MB fetched"))
+            found, what = evaluate(self.task, run, sources, progress, trained, options)
             pictures = found.pictures()
             further = self.task.examined(self._loaded, how, progress)
         written = self._illustrate(pictures, named)

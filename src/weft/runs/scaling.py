@@ -15,6 +15,7 @@ import torch
 from weft.amounts import count, duration
 from weft.domains.registry import card_named
 from weft.errors import ConfigError, DataError
+from weft.files.remote import fetched
 from weft.runs.checking import check
 from weft.runs.start import Asked
 from weft.runs.training import planned
@@ -22,7 +23,7 @@ from weft.tasks.planning import Plan
 from weft.training.devices import device_memory, pick_device
 from weft.training.footprint import Footprint, footprint
 from weft.training.precision import pick_precision, product_rate
-from weft.training.progress import Progress
+from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Budget
 from weft.training.work import Work
 
@@ -83,6 +84,7 @@ def plan(
     """
     sources = tuple(str(one) for one in ([data] if isinstance(data, str | Path) else data))
     own = {name: value for name, value in settings.items() if name not in WORDS}
+    sources = fetched(sources, read_counter(Progress(quiet=quiet), "MB fetched"))
     found = check(sources, task=task, plan=False, quiet=quiet, **own)
     if found.refused or found.task is None or found.data is None:
         why = found.refused or {"problem": "it is not clear what to learn from this data", "where": "", "fix": ""}

@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from weft.config import field_types
 from weft.domains.recognising import recognise
 from weft.domains.registry import card_named, card_of
 from weft.errors import ConfigError, WeftError, nearest, nearest_setting
+from weft.files.remote import fetched
 from weft.files.ways import read_options, reading
 from weft.requirements import check_requirements
 from weft.runs.finding import require_run
@@ -60,6 +61,12 @@ class Asked:
                  **{name: getattr(self.budget, name) for name in ("minutes", "steps", "epochs")}}  # fmt: skip
         named = [f"--{name} {shlex.quote(str(value))}" for name, value in words.items() if value is not None]
         return (*named, *as_options(self.settings))
+
+    def fetched(self, progress: Progress) -> "Asked":
+        """The same, with files of this machine in place of addresses."""
+        watch = read_counter(progress, "MB fetched")
+        valid = None if self.valid is None else fetched([self.valid], watch)[0]
+        return replace(self, sources=fetched(self.sources, watch), valid=valid)
 
     def reading(self) -> AbstractContextManager[None]:
         """A block in which files are read as the user says; asked for before the task is known."""
@@ -124,6 +131,7 @@ def _text(path: str | Path | None) -> str | None:
 
 def _begin(asked: Asked, place: RunFolder | None, progress: Progress, stop: StopRequest) -> "Run":
     """A new run: its words are checked and its data is read, then it is planned and trained."""
+    asked = asked.fetched(progress)
     if place is not None:
         check_place(place, resume=False)
     if asked.origin is not None:

@@ -16,6 +16,7 @@ from weft.domains.registry import card_named
 from weft.errors import ConfigError, WeftError
 from weft.files.dataset import stem
 from weft.files.finding import require_data
+from weft.files.remote import fetched
 from weft.files.ways import WAYS, reading
 from weft.inspect.curves import loss_curve
 from weft.models.stream import Model
@@ -153,6 +154,7 @@ def train_beside(sources: tuple[str, ...], place: RunFolder | None, stop: StopRe
 
 def _restored(card: Card, folder: RunFolder, sources: tuple[str, ...], progress: Progress) -> Plan:
     """The plan of a run that was begun, its data read again."""
+    sources = fetched(sources, read_counter(progress, "MB fetched"))
     config, where = folder.config(), f"{folder.path}/config.json"
     record, training = record_of(config, where), training_of(card.task, config, where)
     if not sources:

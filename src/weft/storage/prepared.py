@@ -2,6 +2,7 @@
 
     FOLDER/<digest>/about.json      what it was made from, values, and the size of each file: written last
                     ids.npy …       mapped, never read whole
+    files/…         copies of files, with the names that they had elsewhere
 
 An entry is a folder named by a digest of all that it was made from, so that nothing in it can be out of date. It is
 staged under another name and renamed when it is whole: a kill leaves a staged folder, which the next writer removes,
@@ -29,7 +30,7 @@ from weft.json_text import read_json
 from weft.storage.array_file import GrowingArray, mapped
 from weft.storage.disk import free_bytes, storage_error
 from weft.storage.lock import RunLock, is_held, is_leftover, is_stale, temporary
-from weft.storage.store import make_folder, read_file, remove_folder, sync_folder, write_file
+from weft.storage.store import make_folder, read_file, remove_folder, sync_file, sync_folder, write_file
 from weft.version import VERSION
 
 FORMAT = 1  # of entries; a change of what stands in them counts it up
@@ -86,7 +87,7 @@ class PreparedEntry:
     @property
     def bytes(self) -> int:
         """What it takes on disk."""
-        return sum(self.about["arrays"].values())
+        return sum(self.about["arrays"].values()) + sum(self.about.get("files_kept", {}).values())
 
 
 def _about(folder: Path) -> dict[str, Any]:
@@ -97,19 +98,30 @@ def _about(folder: Path) -> dict[str, Any]:
 class StagedEntry:
     """An entry while it is made: arrays that grow, and `values` to be kept beside them."""
 
+    FILES = "files"  # the folder of copies
+
     def __init__(self, folder: Path):
         self.folder, self.values = folder, dict[str, Any]()
-        self.arrays = dict[str, GrowingArray]()
+        self.arrays, self.files = dict[str, GrowingArray](), list[str]()
 
     def array(self, name: str, dtype: Any, width: int = 0) -> GrowingArray:
         """A new array; `width` is the number of columns of a table."""
         self.arrays[name] = GrowingArray(self.folder / f"{name}.npy", np.dtype(dtype), width)
         return self.arrays[name]
 
+    def file(self, name: str) -> Path:
+        """Where a copy of a file is to be written; its name may have folders in it."""
+        self.files.append(name)
+        return self.folder / self.FILES / name
+
     def finish(self, source: Mapping[str, Any]) -> None:
         """Write all of it; `source` says for people what it was made from."""
         sizes = {name: array.finish() for name, array in self.arrays.items()}
-        about = {"format": FORMAT, "version": VERSION, **source, "values": self.values, "arrays": sizes}
+        copies = {name: self.folder / self.FILES / name for name in self.files}
+        for path in copies.values():
+            sync_file(path)
+        kept = {"files_kept": {name: path.stat().st_size for name, path in copies.items()}} if copies else {}
+        about = {"format": FORMAT, "version": VERSION, **source, "values": self.values, "arrays": sizes, **kept}
         write_file(self.folder / ABOUT, json.dumps(about, ensure_ascii=True).encode())
 
     def close(self) -> None:
@@ -130,9 +142,12 @@ class PreparedStore:
         try:
             about = _about(folder)
             sizes = {name: (folder / f"{name}.npy").stat().st_size for name in about["arrays"]}
+            kept = about.get("files_kept", {})
+            copies = {name: (folder / StagedEntry.FILES / name).stat().st_size for name in kept}
         except (OSError, WeftError, KeyError, TypeError):
             return None
-        if sizes != about["arrays"] or about.get("format") != FORMAT or about.get("version") != VERSION:
+        whole = sizes == about["arrays"] and copies == kept
+        if not whole or about.get("format") != FORMAT or about.get("version") != VERSION:
             return None
         with contextlib.suppress(OSError):
             os.utime(folder / ABOUT)
