@@ -57,6 +57,33 @@ class IdRows(Sequence[np.ndarray]):
         return IdRows(entry.arrays[f"{name}_ids"], entry.arrays[f"{name}_ends"])
 
 
+@dataclass(frozen=True, eq=False)
+class MarkedIds(Sequence[np.ndarray]):
+    """Rows of ids between marks, cut to `room` ids of their own, each when it is looked at."""
+
+    rows: IdRows
+    before: Sequence[int]
+    after: Sequence[int]
+    room: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, row: int) -> np.ndarray: ...
+    @overload
+    def __getitem__(self, row: slice) -> Sequence[np.ndarray]: ...
+    def __getitem__(self, row: int | slice) -> np.ndarray | Sequence[np.ndarray]:
+        if isinstance(row, slice):
+            return [self[i] for i in range(*row.indices(len(self)))]
+        ids = self.rows[row][: self.room].astype(np.int64)
+        return np.concatenate([np.array(self.before, np.int64), ids, np.array(self.after, np.int64)])
+
+    def lengths(self) -> np.ndarray:
+        """The number of ids in each row, marks included."""
+        return np.minimum(self.rows.lengths(), self.room) + len(self.before) + len(self.after)
+
+
 class GrowingIds:
     """Rows of ids while they are written."""
 

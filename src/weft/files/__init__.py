@@ -6,6 +6,7 @@ dataset        Dataset (rows to train on, rows held out, fingerprint) and Reader
 held_out       the one rule by which rows are held out
 gather         rows out of people's files: found, read one by one, bad ones named and counted
 text_rows      rows of texts in mapped files, where they are too many for memory
+kept_rows      rows of files as prepared data, found again while the files stay as they are
 bad_rows       rows that cannot be used: refused, or left out and counted, up to a bound
 labelled       LabelledData: rows with a label each, split by their contents
 labels         whether labels are classes or numbers, and their order

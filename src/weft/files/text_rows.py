@@ -55,6 +55,10 @@ class TextRows(Sequence[R], Generic[R]):
         """The row of this number among all, whether it counts or not."""
         return self.make(*(text.decode("utf-8", "surrogatepass") for text in next(self._raw(number, number + 1))))
 
+    def between(self, start: int, stop: int) -> list[R]:
+        """The rows of these numbers among all."""
+        return [self.make(*(text.decode("utf-8", "surrogatepass") for text in one)) for one in self._raw(start, stop)]
+
     def __iter__(self) -> Iterator[R]:
         places = iter([*self.left_out.tolist(), -1])
         absent = next(places)

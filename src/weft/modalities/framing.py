@@ -50,7 +50,7 @@ def frame_texts(tokenizer: Tokenizer, texts: Sequence[str], longest: int) -> Fra
 
 def frame_ids(tokenizer: Tokenizer, found: Sequence[np.ndarray], longest: int) -> Framed:
     """The same for texts that are ids already."""
-    room = _room(tokenizer, longest)
+    room = room_for(tokenizer, longest)
     return Framed([marked(tokenizer, ids[:room]) for ids in found], sum(len(ids) > room for ids in found))
 
 
@@ -59,7 +59,7 @@ def frame_word_ids(tokenizer: Tokenizer, found: Sequence[tuple[np.ndarray, np.nd
 
     A word whose first id does not fit has no place and is counted as lost.
     """
-    room, shift = _room(tokenizer, longest), len(tokenizer.marks[0])
+    room, shift = room_for(tokenizer, longest), len(tokenizer.marks[0])
     places = [starts[starts < room] + shift for _, starts in found]
     return FramedWords(
         rows=[marked(tokenizer, ids[:room]) for ids, _ in found],
@@ -75,7 +75,8 @@ def marked(tokenizer: Tokenizer, ids: np.ndarray) -> np.ndarray:
     return np.concatenate([np.array(before, np.int64), ids.astype(np.int64), np.array(after, np.int64)])
 
 
-def _room(tokenizer: Tokenizer, longest: int) -> int:
+def room_for(tokenizer: Tokenizer, longest: int) -> int:
+    """How many ids of a text fit between its marks."""
     room = longest - len(tokenizer.marks[0]) - len(tokenizer.marks[1])
     if room < 1:
         problem = f"{longest} ids leave no room for a text between {longest - room} marks"
@@ -103,7 +104,7 @@ def frame_blanks(tokenizer: Tokenizer, text: str, longest: int) -> tuple[np.ndar
             places.append(len(ids))
             ids.append(tokenizer.mask)
         ids += tokenizer.encode(piece).tolist()
-    room = _room(tokenizer, longest)
+    room = room_for(tokenizer, longest)
     if places and places[-1] >= room:
         problem = f"the last blank stands {places[-1] + 1} tokens into the text; the model reads {room}"
         raise DataError(problem, fix="shorten the text before it")

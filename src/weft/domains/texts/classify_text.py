@@ -80,9 +80,9 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
     Look = LookAtText
 
     def codecs(self, data: LabelledData[Example], training: LabelTraining, known: Codecs) -> Codecs:
-        texts = [one.text for one in data.train]
-        label = labelling.learned_from(data, known)
-        return {"text": encoders.text_codec(ended(texts), encoders.size_of(texts), training, known), "label": label}
+        label, size = labelling.learned_from(data, known), encoders.size_of(one.text for one in data.train)
+        texts = ended(one.text for one in data.train)
+        return {"text": encoders.text_codec(texts, size, training, known), "label": label}
 
     def encode(
         self,

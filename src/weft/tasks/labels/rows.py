@@ -6,6 +6,7 @@ from typing import Any, Generic
 
 import numpy as np
 
+from weft.batches.id_rows import IdRows, MarkedIds
 from weft.batches.like_lengths import LikeLengthSource
 from weft.batches.samples import Classes, G, Numbers, Samples, wanted
 from weft.files.labelled import LabelledData
@@ -28,6 +29,8 @@ class LabelledRows(Generic[G]):
 
     def lengths(self) -> np.ndarray:
         """A column with the length of each row."""
+        if isinstance(self.rows, IdRows | MarkedIds):
+            return self.rows.lengths()[:, None].astype(np.int64)
         return np.array([[len(row)] for row in self.rows], np.int64)
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Samples[G, Classes | Numbers]:

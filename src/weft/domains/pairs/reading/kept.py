@@ -16,12 +16,10 @@ from weft.domains.pairs.reading import suspects
 from weft.domains.pairs.reading.texts import Counts, HeldMarks, Pair, Pairs
 from weft.files.gather import ReadFile, fingerprint
 from weft.files.held_out import distinct
+from weft.files.kept_rows import kept_rows
 from weft.files.text_rows import GrowingTexts, TextRows
-from weft.files.ways import current_ways
-from weft.storage.file_marks import FileMarks
-from weft.storage.prepared import PreparedEntry, StagedEntry, key_of, store_for
+from weft.storage.prepared import PreparedEntry, StagedEntry
 
-LISTED_FILES = 20  # that are named where prepared data is listed
 KEPT = ("columns", "skipped", "notes", "fingerprint", "empty", "bad")
 Gather = Callable[[GrowingTexts[Pair] | None], Pairs]
 
@@ -33,10 +31,6 @@ def fingerprint_of(rows: Sequence[Pair]) -> str:
 
 def kept_pairs(paths: Sequence[Path], gather: Gather, asked: Sequence[Any]) -> Pairs:
     """What `gather` finds in files: many pairs in mapped files, which are kept for the next time; few in memory."""
-    marks = FileMarks.of(paths)
-    store = None if marks is None else store_for(marks.bytes)
-    if marks is None or store is None:
-        return gather(None)
 
     def make(staged: StagedEntry) -> None:
         growing = GrowingTexts[Pair](staged, 2, lambda pair: (pair.source, pair.target))
@@ -47,10 +41,8 @@ def kept_pairs(paths: Sequence[Path], gather: Gather, asked: Sequence[Any]) -> P
         staged.values["files"] = [(str(file.path), file.rows) for file in found.files]
         staged.values["counts"] = asdict(found.counts)
 
-    names = [str(path) for path in paths]
-    key = key_of("pairs", marks.files, names, list(asked), current_ways())
-    source = {"kind": "pairs", "files": names[:LISTED_FILES]}
-    return _pairs(store.entry(key, make, source, keep=lambda: marks.trusted(paths)))
+    entry = kept_rows("pairs", paths, asked, make)
+    return gather(None) if entry is None else _pairs(entry)
 
 
 def _counted(staged: StagedEntry, rows: TextRows[Pair], found: Pairs) -> dict[str, Any]:

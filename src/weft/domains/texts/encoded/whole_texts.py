@@ -12,15 +12,18 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
+from weft.batches.id_rows import IdRows, MarkedIds, id_rows
 from weft.batches.like_lengths import LikeLengthSource, Rows
 from weft.batches.samples import AtTokens, Classes, Numbers, PaddedIds, Samples, W, padded
 from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.tagged import TaggedData
+from weft.domains.texts.reading.kept import KeptExample
 from weft.domains.texts.reading.labelled_texts import Example
 from weft.files.dataset import Dataset
 from weft.files.labelled import LabelledData
-from weft.modalities.framing import frame_ids, frame_word_ids
+from weft.modalities.framing import frame_ids, frame_word_ids, room_for
+from weft.storage.prepared import StagedEntry, key_of, store_for, temporary_store
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.rows import LabelledRows
 
@@ -107,7 +110,8 @@ class LabelledIds(WholeTexts[LabelledRows[PaddedIds], Classes | Numbers]):
     @staticmethod
     def of(data: LabelledData[Example], text: TextCodec, label: LabelCodec) -> "LabelledIds":
         """Texts to ids and labels to targets."""
-        train, held_out = (_encoded(rows, text, label) for rows in (data.train, data.held_out))
+        sides = {"train": data.train, "held out": data.held_out}
+        train, held_out = (_encoded(data, side, rows, text, label) for side, rows in sides.items())
         return LabelledIds(data, text, train, held_out)
 
     @property
@@ -115,11 +119,28 @@ class LabelledIds(WholeTexts[LabelledRows[PaddedIds], Classes | Numbers]):
         return self.train.rows
 
     def framed(self, side: LabelledRows[PaddedIds], context: int) -> LabelledRows[PaddedIds]:
+        if isinstance(side.rows, IdRows):
+            tokenizer = self.codec.tokenizer
+            between = MarkedIds(side.rows, *tokenizer.marks, room_for(tokenizer, context))
+            return LabelledRows(between, side.targets, PaddedIds.of)
         return LabelledRows(frame_ids(self.codec.tokenizer, side.rows, context).rows, side.targets, PaddedIds.of)
 
 
-def _encoded(rows: Sequence[Example], text: TextCodec, label: LabelCodec) -> LabelledRows[PaddedIds]:
-    return LabelledRows(text.ids(row.text for row in rows), label.encode([row.label for row in rows]), PaddedIds.of)
+def _encoded(
+    data: LabelledData[Example], side: str, rows: Sequence[Example], text: TextCodec, label: LabelCodec
+) -> LabelledRows[PaddedIds]:
+    """The rows of a side; the ids of texts that are not held in memory are kept in mapped files too."""
+    targets = label.encode([row.label for row in rows])
+    if not rows or not isinstance(rows[0], KeptExample):
+        return LabelledRows(text.ids(row.text for row in rows), targets, PaddedIds.of)
+
+    def make(staged: StagedEntry) -> None:
+        id_rows(staged, "texts", text.tokenizer.dtype, (row.text for row in rows), text.ids)
+
+    key = key_of("ids of texts", data.fingerprint, data.rule, side, len(rows), text.tokenizer.digest)
+    size = rows[0].texts.rows.bytes
+    entry = (store_for(size) or temporary_store()).entry(key, make, {"kind": "ids of labelled texts"})
+    return LabelledRows(IdRows.of(entry, "texts"), targets, PaddedIds.of)
 
 
 @dataclass(frozen=True)

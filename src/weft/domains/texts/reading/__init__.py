@@ -5,6 +5,7 @@ talks            questions and answers in turns
 labelled         texts with labels, from tables or folders of classes
 labelled_tables  one table of them
 several_labels   tables in which a text has any number of labels
+kept             many of them in mapped files
 labelled_texts   LabelledTexts: the rows, and which are held out
 tagged           sentences with a tag for each word
 conll            one file of them: columns, or lines of JSON

@@ -1,24 +1,27 @@
 """Texts with a label each, a class or a number, from tables or folders of classes. Refuses to know tokens.
 
-Texts are held in memory, in the order of the files. White space around a text and a label is dropped, inside a text it
-stays. Rows without a text or a label are left out and counted.
+Texts come in the order of the files; many are not held in memory (`kept`). White space around a text and a label is
+dropped, inside a text it stays. Rows without a text or a label are left out and counted.
 """
 
+import hashlib
 import os
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from weft.domains.texts.reading.kept import Finish, kept_labelled
 from weft.domains.texts.reading.labelled_tables import SAY, LabelledRow, judge_table, labelled_text, read_table
-from weft.domains.texts.reading.labelled_texts import Example, LabelledTexts, fingerprint_of
+from weft.domains.texts.reading.labelled_texts import Example, LabelledTexts
 from weft.errors import DataError
 from weft.files.bad_rows import Skip, reasons
 from weft.files.class_folders import LAYOUT, judge_folder, with_classes
 from weft.files.columns import number
 from weft.files.decoding import read_text, shown
-from weft.files.finding import ending, find
-from weft.files.gather import GatheredRows, ReadFile, Reading, tried
+from weft.files.finding import FoundFiles, ending, find
+from weft.files.gather import GatheredRows, GrowingRows, ReadFile, Reading, tried
 from weft.files.labels import SMALL, Kind, are_joined, in_order, joined, kind_of, parted
 from weft.files.survey import Judgement, Survey, Surveyed, weakest
 from weft.files.tables import ENDINGS as TABLES
@@ -47,27 +50,46 @@ def read_labelled(
     """
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     asked = (str(text) if isinstance(text, int) else text), (str(label) if isinstance(label, int) else label)
-    gathered = GatheredRows[LabelledRow](skip)
-    columns, taken = list[tuple[str, ...]](), set[str]()
-    for source in named or [""]:
-        known = (*TABLES, *LISTS) if is_list(source) else TABLES
-        found = find([source] if named else [], (*known, ".txt"))
-        tables = [path for path in found.paths if ending(path, known)]
-        gathered.skipped += found.skipped
-        gathered.bad.files += len(tables)
-        if not tables:
-            columns.append(_folder(Path(source), found.paths, gathered))
-        for path in found.paths:
-            if path not in tables:
-                gathered.skipped += [(shown(path), "not a table, though others here are")] * bool(tables)
-            elif (real := os.path.realpath(path)) not in taken:  # a table is taken once, however often it is named
-                taken.add(real)
-                reading = gathered.opened(partial(read_table, path, asked, kind))
-                gathered.take(reading)
-                columns.append(reading.columns)
-    texts = _texts(gathered, next(filter(None, columns), ()), kind, fewest)
+    known = [(source, (*TABLES, *LISTS) if is_list(source) else TABLES) for source in named or [""]]
+    sources_found = [(source, ends, find([source] if named else [], (*ends, ".txt"))) for source, ends in known]
+
+    def gather(rows: GrowingRows[LabelledRow]) -> Finish:
+        gathered = GatheredRows[LabelledRow](skip, rows=rows)
+        columns, taken = list[tuple[str, ...]](), set[str]()
+        for source, ends, found in sources_found:
+            columns += _gather(gathered, Path(source), ends, found, taken, lambda path: read_table(path, asked, kind))
+        first = next(filter(None, columns), ())
+        return lambda rows, into: _texts(gathered, rows, into, columns=first, kind=kind, fewest=fewest)
+
+    paths = list(dict.fromkeys(path for _, _, found in sources_found for path in found.paths))
+    texts = kept_labelled(paths, [*asked, kind, skip, fewest], gather)
     _check(texts, ", ".join(shown(name) for name in named[:3]), learn)
     return texts
+
+
+def _gather(
+    gathered: GatheredRows[LabelledRow],
+    source: Path,
+    ends: tuple[str, ...],
+    found: FoundFiles,
+    taken: set[str],
+    read: Callable[[Path], Reading[LabelledRow]],
+) -> list[tuple[str, ...]]:
+    """Take the rows of one source; what the columns of each of its tables are called."""
+    tables, columns = [path for path in found.paths if ending(path, ends)], list[tuple[str, ...]]()
+    gathered.skipped += found.skipped
+    gathered.bad.files += len(tables)
+    if not tables:
+        columns.append(_folder(source, found.paths, gathered))
+    for path in found.paths:
+        if path not in tables:
+            gathered.skipped += [(shown(path), "not a table, though others here are")] * bool(tables)
+        elif (real := os.path.realpath(path)) not in taken:  # a table is taken once, however often it is named
+            taken.add(real)
+            reading = gathered.opened(partial(read, path))
+            gathered.take(reading)
+            columns.append(reading.columns)
+    return columns
 
 
 def _folder(root: Path, files: Sequence[Path], gathered: GatheredRows[LabelledRow]) -> tuple[str, ...]:
@@ -92,36 +114,54 @@ def _text(path: Path, label: str) -> Reading[LabelledRow]:
 
 
 def _texts(
-    gathered: GatheredRows[LabelledRow], columns: tuple[str, ...], kind: Kind | None, fewest: int
+    gathered: GatheredRows[LabelledRow],
+    rows: Sequence[LabelledRow],
+    examples: GrowingRows[Example],
+    *,
+    columns: tuple[str, ...],
+    kind: Kind | None,
+    fewest: int,
 ) -> LabelledTexts:
-    """All that was gathered, if it is enough and not too much of it was bad."""
-    labels = [row.label for row in gathered.rows]
+    """All that was gathered, added to `examples`, if it is enough and not too much of it was bad."""
+    labels = [sys.intern(row.label) for row in rows]
     kind = kind or ("several" if are_joined(labels) else kind_of(labels))
-    written = tried(gathered.rows, partial(_example, kind=kind))
-    examples = list(gathered.bad.without(written))
-    gathered.bad.check(len(examples))
-    counts, total = Counter(label for row in examples for label in row.labels), len(examples)
-    if kind == "classes":
-        examples = [row for row in examples if counts[row.label] >= fewest]
-    elif kind == "several" and fewest > 1:
-        kept = {label for label, count in counts.items() if count >= fewest}
-        examples = [Example(row.text, joined(label for label in row.labels if label in kept)) for row in examples]
+    counts, total = Counter[str](), 0
+    for row in gathered.bad.without(tried(rows, partial(_example, kind=kind))):
+        counts.update(row.labels)
+        total += 1
+    gathered.bad.check(total)
+    print_of, classes = hashlib.sha256(), set[str]()
+    for row in _frequent(rows, kind, {label for label, count in counts.items() if count >= fewest}):
+        examples.append(row)
+        classes.update(row.labels)
+        print_of.update(b"".join(b"%d:%b" % (len(data), data) for data in (row.text.encode(), row.label.encode())))
     without_text, without_label = (gathered.bad.gaps[missing] for missing in COLUMNS)
     text, label = columns or COLUMNS
     return LabelledTexts(
-        rows=examples,
+        rows=examples if isinstance(examples, list) else [],
         kind=kind,
-        classes=() if kind == "numbers" else in_order({label for row in examples for label in row.labels}),
+        classes=() if kind == "numbers" else in_order(classes),
         columns=(text, label),
         files=tuple(gathered.files),
         skipped=gathered.left_out,
         notes=(*gathered.notes, *gathered.bad.lost_in_words()),
-        fingerprint=fingerprint_of(examples),
+        fingerprint=print_of.hexdigest(),
         without_text=without_text,
         without_label=without_label,
         bad=gathered.bad.count - without_text.count - without_label.count,
         dropped=total - len(examples),
     )
+
+
+def _frequent(rows: Iterable[LabelledRow], kind: Kind, frequent: set[str]) -> Iterator[Example]:
+    """The texts that can be used, with labels that are frequent enough; numbers are labels of no class."""
+    for row in tried(rows, partial(_example, kind=kind)):
+        if isinstance(row, DataError):
+            continue
+        if kind == "several":
+            yield Example(row.text, joined(label for label in row.labels if label in frequent))
+        elif kind == "numbers" or row.label in frequent:
+            yield row
 
 
 def _example(row: LabelledRow, kind: Kind) -> Example:

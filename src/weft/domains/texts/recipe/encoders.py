@@ -84,9 +84,13 @@ class EncoderWanted:
         return self.head == "fill"
 
 
-def size_of(texts: Sequence[str]) -> tuple[int, int]:
+def size_of(texts: Iterable[str]) -> tuple[int, int]:
     """Bytes and characters of texts."""
-    return sum(len(text.encode("utf-8", "replace")) for text in texts), sum(map(len, texts))
+    bytes, characters = 0, 0
+    for text in texts:
+        bytes += len(text.encode("utf-8", "replace"))
+        characters += len(text)
+    return bytes, characters
 
 
 def text_codec(
