@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import weft
+from weft.domains.texts import classify_text
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.labelled import LabelledDocuments
 from weft.domains.texts.encoded.whole_texts import LabelledIds
@@ -125,3 +126,23 @@ def test_a_run_learns_the_same_from_rows_in_mapped_files(tmp_path: Path) -> None
     ]
     a, b = (run.model.state_dict() for run in runs)
     assert all(a[name].equal(b[name]) for name in a) and runs[0].config["fingerprint"] == runs[1].config["fingerprint"]
+
+
+def test_an_evaluation_in_parts_measures_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = table(tmp_path / "a.tsv", KINDS["classes"])
+    run = weft.train(source, preset="tiny", steps=2, quiet=True, baselines=False, out=tmp_path / "run")
+    whole = run.evaluate(source, baselines=False)
+    held: list[int] = []
+
+    def noted(model: Any, rows: Any, count: Any = None, was: Any = classify_text.text_values) -> Any:
+        held.append(len(rows))
+        return was(model, rows, count)
+
+    monkeypatch.setattr(classify_text, "AT_ONCE", 16)
+    monkeypatch.setattr(classify_text, "text_values", noted)
+    with prepared_in(str(tmp_path / "kept")):
+        parts = run.evaluate(source, baselines=False)
+    assert held == [16] * 5 and parts["examples"] == whole["examples"] == 80
+    assert parts["metrics"] == pytest.approx(whole["metrics"], rel=1e-5)
+    excerpts = [[one["text"] for one in found["mistakes"]] for found in (parts, whole)]
+    assert sorted(excerpts[0]) == sorted(excerpts[1])

@@ -1,9 +1,12 @@
 """classify-text: learn to label texts. Texts with classes, several labels or numbers in, a model that labels out."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import final
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from weft.batches.source import Source
 from weft.domains.texts.baselines.counts import text_baselines
@@ -53,6 +56,7 @@ from weft.tasks.labels.baselines import LabelTarget
 from weft.tasks.labels.label import LabelCodec
 from weft.tasks.labels.numbers import NumberCodec
 from weft.tasks.labels.task import LabelTask
+from weft.tasks.measuring import counted
 from weft.tasks.outgoing import Outgoing, with_labels
 from weft.tasks.parts import End, Parts
 from weft.tasks.proof import Proof
@@ -61,7 +65,21 @@ from weft.tasks.table_inputs import InputColumn, columns_in_order, learned_colum
 from weft.training.progress import Progress
 
 EXCERPT = 200  # characters of a text in an evaluation
+AT_ONCE = 16_384  # texts of an evaluation that are held in memory
 LabelDraft = Draft[LabelledData[Example], LabelledIds, LabelTraining]
+
+
+@dataclass(frozen=True)
+class Excerpts(Sequence[str]):
+    """The beginnings of texts, each when it is looked at."""
+
+    rows: Sequence[Example]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.rows[row].text[:EXCERPT]
 
 
 @final
@@ -148,12 +166,14 @@ class ClassifyText(LabelTask[LabelledData[Example], LabelledIds, LabelTraining])
     def measure(
         self, run: Loaded, held_out: Sequence[Example], progress: Progress, seconds: float | None = None
     ) -> Measured:
-        codec, texts = run.codec("label", LabelCodec), [one.text for one in held_out]
-        truth, excerpts = [one.label for one in held_out], [text[:EXCERPT] for text in texts]
+        codec, truth = run.codec("label", LabelCodec), [one.label for one in held_out]
         codec.encode(truth)  # refuses unknown labels before anything is computed
-        rows = text_of(run.codecs).encode(texts, context_of(run.model.config)).rows
-        values = text_values(run.stream, rows, progress)
-        return labelling.measured(codec, values, truth, excerpts, called="text")
+        text, context, found = text_of(run.codecs), context_of(run.model.config), list[Tensor]()
+        with counted(progress, len(held_out), "texts") as count:
+            for start in range(0, len(held_out), AT_ONCE):
+                some = [one.text for one in held_out[start : start + AT_ONCE]]
+                found.append(text_values(run.stream, text.encode(some, context).rows, count))
+        return labelling.measured(codec, torch.cat(found), truth, Excerpts(held_out), called="text")
 
     def learned_baselines(
         self, run: Loaded, target: LabelTarget, train: Sequence[Example], held_out: Sequence[Example]

@@ -22,9 +22,7 @@ from weft.models.backbone import context_of
 from weft.models.stream import Stream
 from weft.tasks.asks import Given, only_text, texts_of
 from weft.tasks.codec import Codecs
-from weft.tasks.measuring import counted
 from weft.tasks.request import Embedded, Loaded
-from weft.training.progress import Progress
 
 Answers = Callable[[np.ndarray], LookedAnswer | None]
 ANSWERS = 3  # of the likeliest that a look shows
@@ -82,14 +80,13 @@ def next_tokens(run: Loaded, ids: np.ndarray) -> LookedAnswer:
 
 
 @torch.inference_mode()
-def text_values(model: Stream, rows: Sequence[np.ndarray], progress: Progress | None = None) -> Tensor:
-    """The values of the model's head for each text, texts of like length computed together."""
+def text_values(model: Stream, rows: Sequence[np.ndarray], count: Callable[[int], None] = lambda more: None) -> Tensor:
+    """The values of the model's head for each text, texts of like length computed together; `count` hears how many."""
     model.eval()
     found, device = torch.zeros(len(rows), model.config.outputs or 1), next(model.parameters()).device
-    with counted(progress, len(rows), "texts") as count:
-        for some, lines in ids_together(rows):
-            found[torch.from_numpy(some)] = model(lines.to(device).raw()).float().cpu()
-            count(len(some))
+    for some, lines in ids_together(rows):
+        found[torch.from_numpy(some)] = model(lines.to(device).raw()).float().cpu()
+        count(len(some))
     return found
 
 
