@@ -43,6 +43,7 @@ def examine() -> dict[str, Any]:
         "free_disk_gb": round(shutil.disk_usage(".").free / 1e9, 1),
         "fp32_gflops": round(exact / 1e9),
         "bf16_gflops": round(rounded / 1e9),
+        "fp32_products": "exact" if torch.get_float32_matmul_precision() == "highest" else "TF32",
         "memory_read_gb_per_s": _bandwidth(),
         "native_code": state(),
         "native_decoders": ", ".join(name for name, unknown in parts.items() if not unknown),
@@ -63,6 +64,9 @@ def _advice(facts: dict[str, Any]) -> list[str]:
                       "would train two to three times as fast")  # fmt: skip
     else:
         advice.append("bf16 products are fast here: training uses them, with an fp32 copy of the weights")
+    if facts["device"] == "cuda" and facts["fp32_products"] == "exact":
+        advice.append("fp32 products of matrices are exact (TF32 is off); in Python, "
+                      "torch.set_float32_matmul_precision('high') makes them faster and rounds to 10 bits")  # fmt: skip
     if facts["threads"] < facts["cores"]:
         advice.append(f"only {facts['threads']} of {facts['cores']} cores are used: unset OMP_NUM_THREADS")
     if library() is None:
