@@ -1,6 +1,7 @@
 """Models of fields, measured: against baselines, tokens compared, a variable from another, a store beyond memory.
 
     python bench/fields.py skill DATA.nc --minutes 10 [--set hide=future]   rmse over that of every baseline, last year
+    python bench/fields.py decades DATA.nc                     plain methods over damped persistence, last three decades
     python bench/fields.py tokens DATA.nc --minutes 2          swift (all times in a token) beside atmorep (one each)
     python bench/fields.py recover --run RUN                   v hidden, recovered from z, on weft's atmosphere
     python bench/fields.py between --run RUN                   states between two times, on weft's atmosphere
@@ -22,10 +23,16 @@ import numpy as np
 
 import weft
 from weft.domains.fields.codec.anomalies import FieldCodec
+from weft.domains.fields.dataset import GriddedFields
+from weft.domains.fields.measures.baselines import forecast_baselines, launches, scale_of
 from weft.domains.fields.predictor import FieldPredictor
+from weft.domains.fields.reading.climatology import best_half_life, learn
 from weft.domains.fields.reading.grid import FieldSpan
 from weft.domains.fields.sample import SampleFields
+from weft.domains.fields.settings import ForecastTraining
 from weft.training.progress import Progress
+
+DECADE = 120  # months
 
 
 def skill(data: str, minutes: float, settings: dict[str, Any]) -> dict[str, Any]:
@@ -42,6 +49,25 @@ def skill(data: str, minutes: float, settings: dict[str, Any]) -> dict[str, Any]
         fields = run.task.held_out(loaded, [data]).fields
         measured = run.task.measure(loaded, FieldSpan(fields, len(fields) - 12, len(fields)), Progress(quiet=True))
     return {"metrics": dict(measured.metrics), "ratios": measured.more["ratio_of_rmse"]}
+
+
+def decades(data: str) -> dict[str, Any]:
+    """The rmse of plain methods over that of damped persistence at 1, 3 and 6 steps, with each of the last three
+    decades of months held out and all that is before it learned from; nothing is trained.
+    """
+    fields = GriddedFields().read([data], None, ForecastTraining()).train.fields
+    found: dict[str, Any] = {}
+    for stop in range(len(fields) - 3 * DECADE, len(fields), DECADE):
+        train, test = FieldSpan(fields, 0, stop), FieldSpan(fields, stop, stop + DECADE)
+        half_life, normals = best_half_life(train), learn(train)
+        known = {"all years": normals, "recent years": learn(train, half_life=half_life)}
+        for which, climate in known.items():
+            scores = forecast_baselines(test, normals, launches(test, 6), recent=climate, train=train)
+            scale = scale_of(fields.layers, fields.grid, normals)
+            for name in scores.keys() & {"climatology", "recent", "linear"}:
+                ratios = [scores[name].of(n, scale)["rmse"] / scores["damped"].of(n, scale)["rmse"] for n in (1, 3, 6)]
+                found.setdefault(f"after {stop} fields, half-life {half_life}", {})[f"{name}, {which}"] = ratios
+    return found
 
 
 def tokens(data: str, minutes: float, settings: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +171,7 @@ def predictor_of(run: weft.Run) -> FieldPredictor:
 def main() -> None:
     """Measure what is asked for, and print it as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("skill", "tokens", "recover", "between", "store"))
+    parser.add_argument("what", choices=("skill", "decades", "tokens", "recover", "between", "store"))
     parser.add_argument("data", nargs="?")
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--gigabytes", type=float, default=3)
@@ -155,6 +181,7 @@ def main() -> None:
     settings: dict[str, Any] = {name: _value(value) for name, _, value in (one.partition("=") for one in given.set)}
     found = {
         "skill": lambda: skill(given.data, given.minutes, settings),
+        "decades": lambda: decades(given.data),
         "tokens": lambda: tokens(given.data, given.minutes, settings),
         "recover": lambda: recover(given.run),
         "between": lambda: between(given.run),

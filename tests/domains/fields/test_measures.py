@@ -175,6 +175,11 @@ def test_damped_anomalies_from_recent_years_stand_beside_those_of_all_years():
     assert scores["recent"].of(3)["rmse"] < scores["damped"].of(3)["rmse"]
     assert abs(scores["recent"].of(3)["bias"]) < 0.7 * abs(scores["damped"].of(3)["bias"])
     assert "recent" not in forecast_baselines(test, normals, launches(test, 3), recent=normals)
+    linear, of_recent, of_all = (
+        forecast_baselines(test, given, launches(test, 3), recent=more, train=train)["linear"].of(3)["rmse"]
+        for given, more in ((normals, recent), (recent, None), (normals, None))
+    )
+    assert linear == of_recent != of_all  # the linear inverse model is of anomalies from recent years too
 
 
 def test_errors_are_kept_by_row_of_the_grid():

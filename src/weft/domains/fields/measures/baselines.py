@@ -81,12 +81,12 @@ def forecast_baselines(
     """The scores of all baselines by name, for the launches chosen.
 
     `recent`: damped anomalies from a climate in which the last years count most, where there is one. `linear`: a linear
-    inverse model, where there are fields to train it on.
+    inverse model of the anomalies from that climate, where there are fields to train it on.
     """
     fields = stretch.fields
     scores: dict[str, FieldScores] = {}
     leads = sorted({lead for launch in chosen for lead in launch.leads})
-    linear = None if train is None else LinearInverse.of(train, climate, leads)
+    linear = None if train is None else LinearInverse.of(train, recent or climate, leads)
     for done, launch in enumerate(chosen, 1):
         field = fields.read(launch.start, launch.start + 1)[0]
         for lead, truth, usual in reached(stretch, climate, launch):
