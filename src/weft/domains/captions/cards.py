@@ -44,6 +44,7 @@ ANSWER = Card(
         "transformer": "patches and the question in one Vision Transformer encoder, and a decoder of GPT-2's layout",
     },
     presets=PICTURE_PRESETS,
+    pretrained=Pretrained("resnet50", 30_000, " --set freeze=true"),
     asks='--set question="What is in the picture?"',
     listed=11,
 )

@@ -1,7 +1,7 @@
 """Tasks on pictures: to label them, and to learn from them without labels."""
 
 from weft.domains.pictures.settings import PICTURES, HidingTraining, PictureLabelTraining, ViewsTraining
-from weft.tasks.card import Card
+from weft.tasks.card import Card, Pretrained
 from weft.tasks.preset import in_words
 
 PICTURE_PRESETS = in_words(PICTURES)
@@ -23,6 +23,7 @@ CLASSIFY_IMAGES = Card(
         "vit-hybrid": "a Vision Transformer on the features of a small convolutional network",
     },
     presets=PICTURE_PRESETS,
+    pretrained=Pretrained("resnet50", 10_000, " --set freeze=true"),
     listed=7,
 )
 RECONSTRUCT_IMAGES = Card(

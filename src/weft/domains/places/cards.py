@@ -15,7 +15,8 @@ FIT_FIELD = Card(
     reads="weft.domains.places.dataset.PlacesWithValues",
     training=PlaceTraining,
     models={
-        "field": "a coordinate network: a position encoding (--set code=fourier, siren, harmonics or raw), then an MLP"
+        "field": "a coordinate network: a position encoding (--set code=hash, fourier, siren, harmonics or raw), then "
+        "an MLP"
     },
     presets=in_words(PLACES),
     listed=13,

@@ -80,6 +80,7 @@ TAG_TEXT = Card(
     training=TagTraining,
     models=ENCODER_MODELS,
     presets=ENCODER_PRESETS,
+    pretrained=Pretrained("minilm", 10_000),
     listed=6,
 )
 ANSWER_TEXT = Card(
