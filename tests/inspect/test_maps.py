@@ -7,7 +7,7 @@ import pytest
 from helpers.drawings import images, pixels, size, texts
 
 from weft.errors import ConfigError, DataError
-from weft.inspect.maps import Maps, as_text, draw, to_json
+from weft.inspect.maps import Maps, as_text, draw, heat, to_json
 from weft.inspect.views import AttentionChoice
 
 slow = pytest.mark.slow
@@ -135,6 +135,14 @@ def test_text_has_a_block_for_each_patch_and_the_fullest_where_most_was_read():
     lines = as_text(one(map, title="a\x1b[1mb")).splitlines()
     assert lines[0] == "a\ufffd[1mb" and lines[3] == "│        ░░│" and lines[5] == "│  ██      │"
     assert lines[-1] == "██ 1, blank 0 or less"
+
+
+@pytest.mark.parametrize("middle", [0.5, 0.0, 0.25])
+def test_a_map_is_bright_where_the_middle_of_its_part_is(middle):
+    bright = heat(only(1, 2), 80, 80, middle).sum(-1)
+    bright = np.where(bright > (bright.min() + bright.max()) / 2, 1.0, 0.0)
+    row, column = (np.average(np.arange(80) + 0.5, weights=bright.sum(axis)) / 20 for axis in (1, 0))
+    assert (row, column) == (pytest.approx(1 + middle, abs=0.03), pytest.approx(2 + middle, abs=0.03))
 
 
 def test_json_has_the_maps_as_plain_values():

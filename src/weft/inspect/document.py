@@ -33,12 +33,16 @@ class LinePlace:
 
 @dataclass(frozen=True)
 class GridPlace:
-    """Tokens over a picture, row by row, after the `first` tokens that have no place; `picture` is its number."""
+    """Tokens over a picture, row by row, after the `first` tokens that have no place; `picture` is its number.
+
+    `middle` is where the middle of what a token stands for lies in its square, in shares of the side.
+    """
 
     rows: int
     columns: int
     first: int = 0
     picture: int | None = None
+    middle: float = 0.5
 
     kind: ClassVar[str] = "grid"
 

@@ -38,6 +38,7 @@ class Maps:
     asked: tuple[int, int] | None = None  # the row and column of the patch that reads; None: no patch, or all
     boxes: tuple[tuple[float, float, float, float], ...] = ()  # top, left, bottom, right in shares, to be marked
     name: str | None = None  # what the maps are, where they are not those of attention
+    middle: float = 0.5  # of what a part stands for, in shares of the side of its square
 
     def __post_init__(self) -> None:
         coloured(self.picture)
@@ -83,7 +84,7 @@ def draw(maps: Maps, choice: AttentionChoice = ALL, *, format: Format = "png", a
         right = max(wide, 1.6) + GAP
         for x, name, pixels in (
             (0.0, "the picture", maps.picture),
-            (right, chosen.name, lit(maps.picture, chosen.map, wide)),
+            (right, chosen.name, lit(maps.picture, chosen.map, wide, maps.middle)),
         ):
             on.text(x, -0.05, name, va="bottom")
             _mark(on.picture(pixels, x, 0, wide, high, frame=None), maps)
@@ -129,11 +130,17 @@ def _levels(map: np.ndarray) -> np.ndarray:
     return (map - low) / (high - low) if high > low else np.zeros_like(map)
 
 
-def heat(map: np.ndarray, height: int, width: int) -> np.ndarray:
-    """The colours of a map (height, width, 3) from 0 to 1, smooth between the middles of the patches."""
+def heat(map: np.ndarray, height: int, width: int, middle: float = 0.5) -> np.ndarray:
+    """The colours of a map (height, width, 3) from 0 to 1, smooth between the middles of the patches.
+
+    `middle` is where these stand in their squares: features of a network with strides stand near a corner.
+    """
     from PIL import Image
 
-    levels = Image.fromarray(_levels(map).astype(np.float32)).resize((width, height), Image.Resampling.BICUBIC)
+    framed = Image.fromarray(np.pad(_levels(map).astype(np.float32), 1, mode="edge"))
+    first, (rows, columns) = 1.5 - middle, map.shape
+    box = (first, first, first + columns, first + rows)
+    levels = framed.resize((width, height), Image.Resampling.BICUBIC, box=box)
     found: np.ndarray = shades(HEAT)(np.clip(np.asarray(levels), 0, 1))[..., :3]
     return found
 
@@ -147,11 +154,11 @@ def grey(pixels: np.ndarray) -> np.ndarray:
     return found
 
 
-def lit(picture: np.ndarray, map: np.ndarray, width: float) -> np.ndarray:
+def lit(picture: np.ndarray, map: np.ndarray, width: float, middle: float = 0.5) -> np.ndarray:
     """The picture in grey, `width` inches wide, under the heat of a map, smooth between the middles of the patches."""
     height = width * picture.shape[0] / picture.shape[1]
     small = resized(picture, round(height * DOTS_PER_INCH), round(width * DOTS_PER_INCH))
-    glow, shade = heat(map, *small.shape[:2]), grey(small)[..., None]
+    glow, shade = heat(map, *small.shape[:2], middle), grey(small)[..., None]
     # the heat glows on black and lets white through
     lit = glow * (0.72 + 0.1 * shade) + 0.43 * shade * (1 - 0.72 * glow)
     return np.round(np.clip(lit, 0, 1) * 255).astype(np.uint8)
@@ -221,7 +228,7 @@ def _row(on: Sheet, maps: Maps, chosen: _Choice, y: float, across: float) -> Non
         on.text(left, top - 0.05, name, va="bottom", size=7.5)
         right = left + max(wide, MIN_MAP_INCHES)
         on.text(right, top - 0.05, f"{map.max():.2g}", va="bottom", ha="right", color=PALE, size=7.5)
-        _mark(on.picture(lit(maps.picture, map, wide), left, top, wide, high, frame=None), maps)
+        _mark(on.picture(lit(maps.picture, map, wide, maps.middle), left, top, wide, high, frame=None), maps)
 
 
 def _columns(count: int, most: int) -> int:
@@ -246,7 +253,7 @@ def _grid(on: Sheet, maps: Maps, y: float, choice: AttentionChoice) -> None:
         color=PALE,
     )
     y += 0.44
-    rows = [[lit(maps.picture, map, wide) for map in of_layer] for of_layer in shown]
+    rows = [[lit(maps.picture, map, wide, maps.middle) for map in of_layer] for of_layer in shown]
     on.picture(_joined(rows, gap, round(SEAM * DOTS_PER_INCH)), 0, y, heads * step, layers * (high + SEAM), frame=None)
     for i in range(layers):
         on.text(-0.08, y + i * (high + SEAM) + high / 2, f"layer {first + i + 1}", ha="right", va="center")

@@ -29,11 +29,13 @@ def photo(pixels: np.ndarray, name: str = "") -> PageImage:
     return PageImage("image/jpeg", buffer.getvalue(), *picture.size, name)
 
 
-def patches(rows: int, columns: int, first: int = 0, *, name: str = "patches", picture: int = 0) -> TokenGroup:
+def patches(
+    rows: int, columns: int, first: int = 0, *, name: str = "patches", picture: int = 0, middle: float = 0.5
+) -> TokenGroup:
     """The tokens of a picture: class tokens, then patches by row and column."""
     names = [f"class {n + 1}" if n else "class" for n in range(first)]
     names += [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
-    return TokenGroup(name, tuple(names), GridPlace(rows, columns, first, picture))
+    return TokenGroup(name, tuple(names), GridPlace(rows, columns, first, picture, middle))
 
 
 def answer_maps(said: str, maps: Mapping[str, tuple[np.ndarray, str]]) -> tuple[list[TokenGroup], list[Read]]:

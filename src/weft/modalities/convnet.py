@@ -30,6 +30,11 @@ class ConvNet(Part, nn.Module):
             raise NotImplementedError
 
         @property
+        def middle(self) -> float:
+            """The middle of what a feature sees, in shares of the side of its square of the picture."""
+            return 0.5
+
+        @property
         def outside(self) -> int:
             """The channels of the features."""
             raise NotImplementedError
@@ -138,6 +143,19 @@ class ResNet(ConvNet):
             return STEM_STRIDES[self.stem] * 2 ** (len(self.depths) - 1 + self.halved)
 
         @property
+        def middle(self) -> float:
+            """An odd kernel with a stride stands on the first of the pixels that become one, a pool in their middle.
+
+            ResNet-50: 0.5 / 32, all but the upper left corner of the square.
+            """
+            step = STEM_STRIDES[self.stem]
+            seen = 1.0 if self.stem == "folded" else 0.5
+            for _ in range(len(self.depths) - 1 + self.halved):
+                seen += step / 2 if self.between == "pool" else 0.0
+                step *= 2
+            return seen / step
+
+        @property
         def outside(self) -> int:
             return self.block.outside(self.widths[-1])
 
@@ -188,6 +206,10 @@ class ConvEmbed(PictureEmbed):
         @property
         def stride(self) -> int:
             return self.net.stride
+
+        @property
+        def middle(self) -> float:
+            return self.net.middle
 
     config: Config
 

@@ -156,6 +156,11 @@ class PictureEmbed(Embedder):
             """Pixels along a side of a token."""
             raise NotImplementedError
 
+        @property
+        def middle(self) -> float:
+            """The middle of what a token sees, in shares of the side of its square of the picture."""
+            return 0.5
+
     def __init__(self, config: Config, *, dim: int):
         super().__init__()
         self.config = config

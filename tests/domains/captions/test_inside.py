@@ -28,3 +28,12 @@ def test_the_tokens_of_a_word_count_and_no_others() -> None:
     region = Region(3, 6, (0.0, 0.0, 0.5, 0.5))  # the first patch of four
     assert words_inside(weights, spans, [region], (2, 2)) == [(0.5, 0.25)]
     assert words_inside(weights, spans, [Region(8, 9, region.box)], (2, 2)) == []
+
+
+def test_patches_that_look_at_a_corner_of_their_squares_are_inside_there() -> None:
+    upper = [(0.0, 0.0, 0.25, 0.25)]
+    assert covered(upper, 4, 4).reshape(4, 4)[:2, :2].tolist() == [[1.0, 0.0], [0.0, 0.0]]
+    assert covered(upper, 4, 4, middle=0.0).reshape(4, 4)[:2, :2].tolist() == [[0.25, 0.25], [0.25, 0.25]]
+    regions, weights = [Region(0, 1, (0.25, 0.25, 0.5, 0.5))], np.eye(16)[[10]]  # the third patch of the third row
+    assert words_inside(weights, [(0, 1)], regions, (4, 4))[0][0] == 0.0
+    assert words_inside(weights, [(0, 1)], regions, (4, 4), middle=0.0)[0][0] == 0.25

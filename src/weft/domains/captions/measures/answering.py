@@ -14,7 +14,7 @@ from weft.domains.captions.answering import Answerer, Answering, PictureQuestion
 from weft.domains.captions.measures.looking import another, beside, in_words, unseeing
 from weft.domains.captions.views.answering import words_read
 from weft.domains.captions.views.inside import inside_measures, looked_at, text_spans, words_inside
-from weft.domains.captions.views.reading import patch_grid
+from weft.domains.captions.views.reading import patch_grid, patch_middle
 from weft.domains.pairs.writing import SHOWN
 from weft.domains.pictures.encoded.frames import Frames
 from weft.domains.pictures.given import frames_for, in_batches
@@ -162,7 +162,8 @@ def _inside(who: Answerer, album: Album) -> tuple[dict[str, float], Mapping[str,
         assert isinstance(model, Seq2Seq | Stream)
         read = words_read(model, who.raw(picture, one.text), own, who.opening)
         spans = text_spans(codec.tokenizer, ids.tolist(), one.text)
-        found += words_inside(read.question.mean((0, 1)), spans, one.regions, patch_grid(model, picture))
+        weights, grid = read.question.mean((0, 1)), patch_grid(model, picture)
+        found += words_inside(weights, spans, one.regions, grid, patch_middle(model))
     return inside_measures(found, len(some))
 
 

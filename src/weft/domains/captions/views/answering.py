@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from weft.core.recording import Reading, record
 from weft.domains.captions.continuing import continues
 from weft.domains.captions.views.occlusion import covered_sentence, target_score
-from weft.domains.captions.views.reading import patch_grid
+from weft.domains.captions.views.reading import patch_grid, patch_middle
 from weft.domains.captions.views.words import By, LookAtWords, PictureSentence, PictureWords
 from weft.domains.captions.views.words_view import look_at_words
 from weft.domains.pairs.views import readings_of, seq2seq_readers
@@ -172,7 +172,12 @@ def answer_words(model: Answering, tokenizer: Tokenizer, what: AnsweredPicture, 
     texts = (("question", what.question, read.question, what.regions), ("answer", what.ids, read.answer, ()))
     sentences = [
         PictureSentence.of(
-            tokenizer, ids, weights.reshape(*weights.shape[:3], rows, columns), name=name, regions=regions
+            tokenizer,
+            ids,
+            weights.reshape(*weights.shape[:3], rows, columns),
+            name=name,
+            regions=regions,
+            middle=patch_middle(model),
         )
         for name, ids, weights, regions in texts
     ]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from weft.domains.captions.views.occlusion import covered_sentence, target_score
-from weft.domains.captions.views.reading import patch_grid, picture_weights
+from weft.domains.captions.views.reading import patch_grid, patch_middle, picture_weights
 from weft.domains.captions.views.words import By, LookAtWords, PictureSentence, PictureWords
 from weft.domains.pairs.views import readings_of, seq2seq_readers
 from weft.domains.pictures.views.learned_view import LEARNED, learned_names
@@ -100,4 +100,4 @@ def _read(model: Seq2Seq, tokenizer: Tokenizer, what: WrittenCaption) -> Picture
     target = [*what.opening, *what.ids][:-1] if what.ids else list(what.opening)
     weights = picture_weights(model, what.raw, target)[:, :, len(what.opening) - 1 :][:, :, : len(what.ids)]
     spread = weights.reshape(*weights.shape[:3], *patch_grid(model, what.raw))
-    return PictureSentence.of(tokenizer, what.ids, spread, regions=what.regions)
+    return PictureSentence.of(tokenizer, what.ids, spread, regions=what.regions, middle=patch_middle(model))

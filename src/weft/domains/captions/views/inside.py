@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.domains.captions.views.reading import patch_grid, picture_weights
+from weft.domains.captions.views.reading import patch_grid, patch_middle, picture_weights
 from weft.files.pictures.regions import Region
 from weft.inspect.alignment import Span, piece_spans
 from weft.modalities.image import Picture
@@ -18,27 +18,34 @@ MOST_LOOKED_AT = 100  # pictures whose attention is measured
 Box = tuple[float, float, float, float]
 
 
-def covered(boxes: Iterable[Box], rows: int, columns: int) -> np.ndarray:
-    """(rows * columns): the share of each patch that lies inside the boxes, which do not overlap."""
+def covered(boxes: Iterable[Box], rows: int, columns: int, middle: float = 0.5) -> np.ndarray:
+    """(rows * columns): the share of each patch that lies inside the boxes, which do not overlap.
+
+    With another `middle` patches stand around that place of their squares.
+    """
     total = np.zeros((rows, columns))
     for top, left, bottom, right in boxes:
-        total += np.outer(_overlap(top, bottom, rows), _overlap(left, right, columns))
+        total += np.outer(_overlap(top, bottom, rows, middle), _overlap(left, right, columns, middle))
     return total.clip(max=1.0).ravel()
 
 
-def _overlap(start: float, stop: float, parts: int) -> np.ndarray:
+def _overlap(start: float, stop: float, parts: int, middle: float) -> np.ndarray:
     """The share of each of some equal parts of a line from 0 to 1 that lies between start and stop."""
-    edges = np.arange(parts + 1) / parts
+    edges = (np.arange(parts + 1) + middle - 0.5) / parts
     return (np.minimum(edges[1:], stop) - np.maximum(edges[:-1], start)).clip(min=0) * parts
 
 
 def words_inside(
-    weights: np.ndarray, spans: Sequence[Span | None], regions: Sequence[Region], grid: tuple[int, int]
+    weights: np.ndarray,
+    spans: Sequence[Span | None],
+    regions: Sequence[Region],
+    grid: tuple[int, int],
+    middle: float = 0.5,
 ) -> list[tuple[float, float]]:
     """For each word with a region: the share of its attention inside, and the share of the picture that is inside.
 
-    `weights` (tokens, patches) are those with which each token was predicted; `spans` are its characters in the text.
-    The tokens of a word count alike. A word without weights is left out.
+    `weights` (tokens, patches) are those with which each token was predicted; `spans` are its characters in the text;
+    `middle` is that of `covered`. The tokens of a word count alike. A word without weights is left out.
     """
     boxes: dict[Span, list[Box]] = {}
     for region in regions:
@@ -49,7 +56,7 @@ def words_inside(
         total = weights[tokens].sum(1, keepdims=True) if tokens else np.zeros((0, 1))
         if not len(total) or (total <= 0).any():
             continue
-        inside = covered(several, *grid)
+        inside = covered(several, *grid, middle)
         found.append((float(((weights[tokens] / total) @ inside).mean()), float(inside.mean())))
     return found
 
@@ -93,4 +100,5 @@ def attention_inside(
     ids = tokenizer.encode(text).tolist()
     first = len(opening) - 1  # what stands here was read to predict the text's first token
     weights = picture_weights(model, picture, [*opening, *ids][:-1]).mean((0, 1))[first : first + len(ids)]
-    return words_inside(weights, text_spans(tokenizer, ids, text), regions, patch_grid(model, picture))
+    spans = text_spans(tokenizer, ids, text)
+    return words_inside(weights, spans, regions, patch_grid(model, picture), patch_middle(model))

@@ -19,6 +19,11 @@ def patch_grid(model: Model, raw_picture: Picture) -> tuple[int, int]:
     return rows, columns
 
 
+def patch_middle(model: Model) -> float:
+    """Where the middle of what a patch sees lies in its square of the picture, in shares of the side."""
+    return embed_of(model.config).middle
+
+
 @torch.inference_mode()
 def picture_weights(model: Seq2Seq, raw_picture: Picture, target_ids: list[int]) -> np.ndarray:
     """(layers, heads, tokens, patches): the attention of each token to the patches of one picture, row by row.

@@ -69,7 +69,8 @@ class LookAtWords(Config):
 class PictureSentence:
     """A text and its words; weights[layer, head, word, row, column]: how much a part of the picture counted for a word.
 
-    `name` says what the text is, as question or answer; `boxes` are the parts of the picture that each word is about.
+    `name` says what the text is, as question or answer; `boxes` are the parts of the picture that each word is about;
+    `middle` is where the middle of what a part shows lies in its square, in shares of the side.
     """
 
     text: str
@@ -77,6 +78,7 @@ class PictureSentence:
     weights: np.ndarray
     name: str = "caption"
     boxes: tuple[Boxes, ...] = ()
+    middle: float = 0.5
 
     def __post_init__(self) -> None:
         weights = np.asarray(self.weights, np.float32)
@@ -101,6 +103,7 @@ class PictureSentence:
         *,
         name: str = "caption",
         regions: Sequence[Region] = (),
+        middle: float = 0.5,
     ) -> "PictureSentence":
         """The words of a text of ids, from weights (layers, heads, tokens, rows, columns) of its tokens."""
         text, grid = tokenizer.decode(ids), weights.shape[3:]
@@ -114,7 +117,7 @@ class PictureSentence:
         ).by_words("", text)
         spread = words.weights.reshape(*words.weights.shape[:3], *grid)
         boxes = tuple(boxes_of(span, regions) for span in spans_of_stripped(text, words.target_spans))
-        return cls(text.strip(), words.target, spread, name, boxes)
+        return cls(text.strip(), words.target, spread, name, boxes, middle)
 
     @classmethod
     def empty(cls, name: str = "caption") -> "PictureSentence":
@@ -194,10 +197,10 @@ def spans_of_stripped(text: str, spans: Sequence[Span | None]) -> list[Span | No
     return [None if span is None else (span[0] - ahead, span[1] - ahead) for span in spans]
 
 
-def inside(map: np.ndarray, boxes: Boxes) -> float:
+def inside(map: np.ndarray, boxes: Boxes, middle: float = 0.5) -> float:
     """The share of a map (rows, columns) that lies in boxes; a patch that a box cuts counts by its covered area."""
     total, rows, columns = float(map.sum()), *map.shape
-    return float(map.ravel() @ covered(boxes, rows, columns)) / total if total > 0 else 0.0
+    return float(map.ravel() @ covered(boxes, rows, columns, middle)) / total if total > 0 else 0.0
 
 
 def area(boxes: Boxes) -> float:

@@ -122,11 +122,11 @@ def _word(
     label = label if len(label) <= LONGEST_WORD else f"{label[: LONGEST_WORD - 1]}…"
     on.text(x, y - 0.04, label, va="bottom", size=9)
     on.text(x + max(wide, min(SIDE, 1.1)), y - 0.04, percent(map.max()), va="bottom", ha="right", color=PALE, size=7)
-    axis = on.picture(maps.lit(shown.pixels, map, wide), x, y, wide, high, frame=None)
+    axis = on.picture(maps.lit(shown.pixels, map, wide, sentence.middle), x, y, wide, high, frame=None)
     for box in boxes:
         maps.mark_box(axis, box)
     if boxes:
-        on.text(x, y + high + 0.03, in_boxes(map, boxes), color=PALE, size=6.5)
+        on.text(x, y + high + 0.03, in_boxes(map, boxes, sentence.middle), color=PALE, size=6.5)
 
 
 def percent(share: float) -> str:
@@ -134,7 +134,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.1 or share < 0.0005 else f"{100 * share:.1f} %"
 
 
-def in_boxes(map: np.ndarray, boxes: Boxes) -> str:
+def in_boxes(map: np.ndarray, boxes: Boxes, middle: float) -> str:
     """How much of a map lies in the boxes of a word, beside the share of the picture that they cover."""
     where = "in the box" if len(boxes) == 1 else "in the boxes"
-    return f"{percent(inside(map, boxes))} {where} (area {percent(area(boxes))})"
+    return f"{percent(inside(map, boxes, middle))} {where} (area {percent(area(boxes))})"

@@ -58,8 +58,9 @@ def _frames(shown: PictureWords, choice: AttentionChoice) -> Iterator[np.ndarray
         with sheet("png") as on:
             on.axis(0, 0, across, tall, frame="white")  # every frame is as large as this
             map = None if now is None else lit[now.sentence][now.word]
+            middle = 0.5 if now is None else shown.sentences[now.sentence].middle
             axis = on.picture(
-                shown.pixels if map is None else maps.lit(shown.pixels, map, wide), 0, 0, wide, high, frame=None
+                shown.pixels if map is None else maps.lit(shown.pixels, map, wide, middle), 0, 0, wide, high, frame=None
             )
             for box in () if now is None else shown.sentences[now.sentence].boxes[now.word]:
                 maps.mark_box(axis, box)
@@ -137,7 +138,7 @@ class PictureWordsView(View):
         shown, groups, reads = self.shown, list[TokenGroup](), list[Read]()
         for sentence in (one for one in shown.sentences if one.words):
             rows, columns = sentence.weights.shape[3:]
-            grid = patches(rows, columns, name=f"patches for the {sentence.name}")
+            grid = patches(rows, columns, name=f"patches for the {sentence.name}", middle=sentence.middle)
             words = TokenGroup(sentence.name, sentence.words, boxes=sentence.boxes)
             weights = sentence.weights.reshape(*sentence.weights.shape[:3], rows * columns)
             groups += [words, grid]
@@ -194,6 +195,7 @@ class OneWordView(MapsView):
             title=f"{self.sentence.words[self.place]}   in: {self.sentence.text}",
             boxes=self.sentence.boxes[self.place],
             name=None if shown.by == "attention" else METHOD[shown.by].name,
+            middle=self.sentence.middle,
         )
 
     @property
@@ -221,9 +223,9 @@ def _listed(sentence: PictureSentence, shown: np.ndarray) -> list[str]:
     width, lines = max((len(word) for word in sentence.words), default=0), []
     for word, map, boxes in zip(sentence.words, shown, sentence.boxes, strict=True):
         row, column = np.unravel_index(int(map.argmax()), map.shape)
-        down, along = (row + 0.5) / map.shape[0], (column + 0.5) / map.shape[1]
+        down, along = (row + sentence.middle) / map.shape[0], (column + sentence.middle) / map.shape[1]
         line = f"  {word:<{width}}  {percent(map.max()):>6} at {down:.0%} down, {along:.0%} across"
-        lines.append(f"{line}; {in_boxes(map, boxes)}" if boxes else line)
+        lines.append(f"{line}; {in_boxes(map, boxes, sentence.middle)}" if boxes else line)
     return lines
 
 
@@ -232,13 +234,13 @@ def _plain(sentence: PictureSentence, shown: np.ndarray) -> dict[str, Any]:
     found["maps"] = np.round(shown.astype(np.float64), 4).tolist()
     if any(sentence.boxes):
         places = zip(shown, sentence.boxes, strict=True)
-        found["boxes"] = [_boxes(map, boxes) for map, boxes in places]
+        found["boxes"] = [_boxes(map, boxes, sentence.middle) for map, boxes in places]
     return found
 
 
-def _boxes(map: np.ndarray, boxes: Boxes) -> dict[str, Any] | None:
+def _boxes(map: np.ndarray, boxes: Boxes, middle: float) -> dict[str, Any] | None:
     """The boxes of a word with the share of its map in them and their area; None where it has none."""
     if not boxes:
         return None
     sides = np.round(np.asarray(boxes, np.float64), 4).tolist()
-    return {"boxes": sides, "inside": round(inside(map, boxes), 4), "area": round(area(boxes), 4)}
+    return {"boxes": sides, "inside": round(inside(map, boxes, middle), 4), "area": round(area(boxes), 4)}

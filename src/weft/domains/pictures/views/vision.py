@@ -24,6 +24,7 @@ from weft.inspect.streams import Read, streams_of
 from weft.inspect.token_steps import TOKEN, Readers
 from weft.inspect.views import AttentionChoice, LookedAnswer, NoAttention
 from weft.modalities.image import Picture
+from weft.models.backbone import embed_of
 from weft.models.stream import Stream
 
 
@@ -145,13 +146,14 @@ class PictureView(MapsView):
         """How much of each patch was read, for every layer and head, and through all of them."""
         layers = np.stack([self._read(w[0]).numpy() for w in self.weights])
         through = self._read(rollout(self.weights)[0][None])[0].numpy()
-        return Maps(self.pixels, layers, through, self.title, self.asked)
+        return Maps(self.pixels, layers, through, self.title, self.asked, middle=embed_of(self.model.config).middle)
 
     def document(self) -> LookDocument:
         """The picture with every head, the attention through all layers, and what the answer depends on."""
         rows, columns = self.grid
         weights = np.stack([one[0].float().cpu().numpy() for one in self.weights])
-        tokens = patches(rows, columns, weights.shape[-1] - rows * columns)
+        first = weights.shape[-1] - rows * columns
+        tokens = patches(rows, columns, first, middle=embed_of(self.model.config).middle)
         through = rollout(self.weights)[0][None, None].float().cpu().numpy()
         reads = [Read("attention", tokens.name, tokens.name, weights)]
         reads.append(Read("through all layers", tokens.name, tokens.name, through, "rollout"))
