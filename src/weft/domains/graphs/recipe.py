@@ -41,18 +41,18 @@ DEGREES = 16  # degrees of nodes with a vector each
 AVERAGED = 8  # snapshots of the weights, where numbers of whole graphs are learned
 USUAL_DROPOUT = {"nodes": 0.4, "graphs": 0.1}
 BAGS_DROPOUT = 0.7  # of sparse features of nodes: of many words of a text few tell its label
-APPNP_BAGS_DROPOUT = 0.8  # within appnp, on sparse features
+AVERAGED_BAGS_DROPOUT = 0.8  # within gcn and appnp, on sparse features
 BAGS_STD = 0.1  # with which the table of sparse features starts
 RATE = {"lr": 3e-3, "optimizer": "adamw", "weight_decay": 0.1, "table_decay": 0.1}
 TOKEN_NET_RATE = {"lr": 5e-3, "optimizer": "adamw", "weight_decay": 1.0, "table_decay": 2.0}
-APPNP_RATE = {**TOKEN_NET_RATE, "lr": 2e-2, "table_decay": 5.0, "precision": "fp32"}  # sums of bf16 numbers are slower
+AVERAGING_RATE = {**TOKEN_NET_RATE, "lr": 2e-2, "table_decay": 5.0, "precision": "fp32"}  # sums in bf16 are slower
 LOOK_STEPS = 10  # between two looks at held-out nodes of a single graph: few labels are soon learned by heart
 FIXED = (*OF_A_TRUNK, "input_dropout")
 GRAPHS: Recipe[Size] = Recipe(
     models=GRAPH_MODELS,
     presets=PRESETS,
     default="graph-transformer",
-    rates={"graph-transformer": RATE, "gat": TOKEN_NET_RATE, "gcn": TOKEN_NET_RATE, "appnp": APPNP_RATE},
+    rates={"graph-transformer": RATE, "gat": TOKEN_NET_RATE, "gcn": AVERAGING_RATE, "appnp": AVERAGING_RATE},
     fixed=FIXED,
     kept=FIXED,
     efficiency=EFFICIENCY,
@@ -93,7 +93,7 @@ def new_model(draft: Draft[GraphData, EncodedGraphs, T], recipe: Recipe[Size]) -
     size = with_own_numbers(size, training)
     codec, level = draft.codec("graph", GraphCodec).config, draft.data.level
     sparse = codec.bags and level == "nodes"
-    usual = APPNP_BAGS_DROPOUT if sparse and name == "appnp" else USUAL_DROPOUT[level]
+    usual = AVERAGED_BAGS_DROPOUT if sparse and name in ("gcn", "appnp") else USUAL_DROPOUT[level]
     dropout = usual if training.dropout is None else training.dropout
     usual = BAGS_DROPOUT if sparse else 0.0
     input_dropout = usual if training.input_dropout is None else training.input_dropout
