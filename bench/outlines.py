@@ -2,10 +2,12 @@
 
     python bench/outlines.py --minutes 10
     python bench/outlines.py --run runs/scenes-1          # a run on scenes that is there
+    python bench/outlines.py --run runs/photos-1 --photos photos.tar --sheet sheet.png [--maps]
 
 The share of the class token's attention inside the objects' boxes over their share of the picture, for the head of the
 last layer that is best on scenes to learn from, on held-out ones. Beside it: every other head, the same model before
-training, and weights by brightness alone.
+training, and weights by brightness alone. Photographs have no boxes: a sheet of twelve shows what each head of the last
+layer reads, to be looked at (`--maps` leaves the photographs themselves out).
 """
 
 import json
@@ -23,11 +25,16 @@ import weft
 from weft.domains.captions.sample.album import drawn_scenes
 from weft.domains.captions.sample.drawing import pictures
 from weft.domains.captions.views.inside import covered, inside_measures
+from weft.domains.pictures.reading.trying import find_pictures
 from weft.domains.pictures.views.vision import readings_in
+from weft.inspect.figures import resized
+from weft.inspect.maps import heat, lit
+from weft.inspect.sheets import reconstructions
 from weft.modalities.image import Picture
 from weft.models.stream import Stream
+from weft.tasks.measuring import spread
 
-TRAINED_ON, MEASURED, SEED = 5000, 500, 1907
+TRAINED_ON, MEASURED, SHOWN, SEED = 5000, 500, 12, 1907
 Scenes = tuple[np.ndarray, list[list[tuple[float, float, float, float]]]]
 
 
@@ -54,6 +61,27 @@ def brightness(pixels: np.ndarray, side: int) -> np.ndarray:
     """(pictures, patches): the mean of each patch."""
     step = pixels.shape[1] // side
     return pixels.reshape(len(pixels), side, step, side, step, 3).mean((2, 4, 5)).reshape(len(pixels), -1)
+
+
+def sheet(run: weft.Run, photos: str, *, maps: bool) -> bytes:
+    """Twelve photographs, spread evenly over those given, with every head of the last layer and two to compare with."""
+    model = run.model.teacher
+    side, size = model.config.embed.grid[0], model.config.embed.grid[0] * model.config.embed.stride
+    torch.manual_seed(0)
+    album = find_pictures([photos])
+    chosen = spread(range(len(album)), SHOWN)
+    pixels = np.stack([resized(album.read(row).pixels, size, size) for row in chosen])
+    heads, untrained = attention(model, pixels), attention(model.config.build(), pixels)
+    found = [*heads, untrained.mean(0), brightness(pixels, side)]
+    rows = []
+    for n, picture in enumerate(pixels):
+        grids = [one[n].reshape(side, side) for one in found]
+        drawn = [
+            np.round(255 * heat(one, 96, 96)).astype(np.uint8) if maps else lit(picture, one, 1.5) for one in grids
+        ]
+        rows.append((*(() if maps else (picture,)), *drawn))
+    names = [f"head {n + 1}" for n in range(len(heads))]
+    return reconstructions(rows, [*(() if maps else ("photograph",)), *names, "untrained", "brightness"])
 
 
 def measured(name: str, found: list[tuple[float, float]]) -> list[Any]:
@@ -101,4 +129,10 @@ if __name__ == "__main__":
     parser.add_argument("--run", metavar="RUN", help="measure this run, and train none")
     parser.add_argument("--keep", metavar="RUN", help="keep the new run there")
     parser.add_argument("--more", default="", metavar="WORDS", help="further words for weft train, in one text")
-    hand_in(measure(found := parser.parse_args()), found.json)
+    parser.add_argument("--photos", metavar="PICTURES", help="draw a sheet of photographs, and measure nothing")
+    parser.add_argument("--sheet", type=Path, default=Path("outlines.png"))
+    parser.add_argument("--maps", action="store_true", help="the maps without the photographs")
+    if (found := parser.parse_args()).photos:
+        found.sheet.write_bytes(sheet(weft.load(found.run), found.photos, maps=found.maps))
+    else:
+        hand_in(measure(found), found.json)
