@@ -119,6 +119,26 @@ def test_the_notebook_runs_with_one_bar_for_each_training(tmp_path):
     assert (tmp_path / "alignment.png").exists() and (tmp_path / "alignment.html").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["attention-by-hand", "rnn-to-transformer", "what-is-a-token"])
+def test_a_teaching_notebook_runs_and_says_what_its_text_says(name, tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    pytest.importorskip("sklearn")
+    notebook = nbformat.read(ROOT / "docs" / f"{name}.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "the notebook is kept without outputs"
+    nbclient.NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [out for cell in notebook.cells if cell.cell_type == "code" for out in cell.outputs]
+    assert any("image/png" in out.get("data", {}) for out in outputs)
+    said = "".join(out.get("text", "") for out in outputs)
+    wanted = {
+        "attention-by-hand": "bank after  tensor([1.29, 0.64, 1.52, 0.17])",
+        "rnn-to-transformer": "transformer   1.00  1.00  1.00",
+        "what-is-a-token": "v+e (4 times)",
+    }
+    assert wanted[name] in said
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.stem)
 def test_links_to_a_part_of_a_page_lead_to_a_heading(page: Path):
     for target, part in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
