@@ -56,6 +56,8 @@ def _memorised(report: Report) -> Iterator[str]:
             yield from textwrap.wrap(sentence, LINE, initial_indent="  ", subsequent_indent="  ")
         if found["known"]:
             yield f"  among them: {', '.join(found['known'])}"
+        if report.get("card"):
+            yield f"  the model card says so: {report['card']}"
 
 
 def _tested(report: Report, width: int) -> Iterator[str]:

@@ -49,6 +49,7 @@ from weft.tasks.request import Embedded, Loaded
 from weft.tasks.settings.limits import as_options, take_baselines, with_settings
 from weft.tasks.using import evaluate
 from weft.training.base_run import WEIGHTS
+from weft.training.card import with_section
 from weft.training.devices import on_cpu, pick_device
 from weft.training.folder import RunFolder
 from weft.training.leftovers import sweep
@@ -200,7 +201,7 @@ class Run:
             found, what = evaluate(self.task, run, sources, progress, trained, options)
             pictures = found.pictures()
             further = self.task.examined(self._loaded, how, progress)
-        written = self._illustrate(pictures, named)
+        written = {**self._illustrate(pictures, named), **self._noted(self.task.card_sections(further))}
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
                 "metrics": dict(found.metrics), **found.more, **further, **written}  # fmt: skip
 
@@ -217,6 +218,21 @@ class Run:
             return {"pictures_not_written": str(error)}
         self._loaded.folder.seal_anew({f"{stem}{name}": FileSeal.of(one) for name, one in pictures.items()})
         return {"pictures": [str(self.folder / f"{stem}{name}") for name in pictures]}
+
+    def _noted(self, sections: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        """Write what an evaluation found into the model card, and say where it is."""
+        if not sections:
+            return {}
+        folder = self._loaded.folder
+        try:
+            card = folder.content("README.md").decode("utf-8")
+            for title, paragraphs in sections.items():
+                card = with_section(card, title, paragraphs)
+            write_file(folder.path / "README.md", card.encode("utf-8"))
+        except WeftError as error:
+            return {"card_not_written": str(error)}
+        folder.seal_anew({"README.md": FileSeal.of(card.encode("utf-8"))})
+        return {"card": str(folder.path / "README.md")}
 
     def predict_file(self, path: str | Path, **settings: Any) -> tuple[str, list[dict[str, Any]]] | None:
         """A document with its texts replaced by predictions, and these; None where the task knows no documents."""

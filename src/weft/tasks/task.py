@@ -257,6 +257,10 @@ class Task(Exchange, Generic[D, E, S]):
         """What an evaluation is asked for beside measures, for its report; `how` is an `Evaluate`."""
         return {}
 
+    def card_sections(self, examined: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+        """What of that belongs into the model card: paragraphs by the titles of their sections."""
+        return {}
+
     def baselines(self, run: Loaded, data: D, held_out: Any, measured: Measured) -> Iterator[Baseline]:
         """Plain methods on the same held-out data, the cheapest first, fitted on `data.train` alone.
 

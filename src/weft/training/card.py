@@ -1,6 +1,6 @@
 """The model card: what a run is and how well it does, in words and numbers that were measured."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.amounts import count, duration
@@ -29,6 +29,15 @@ def model_card(name: str, result: Mapping[str, Any], *, summary: str, use: str, 
         fence = "`" * max(4, 1 + max((len(run) for run in _runs(text)), default=0))
         lines += ["## A sample", "", fence, text, fence, ""]
     return "\n".join(lines)
+
+
+def with_section(card: str, title: str, paragraphs: Sequence[str]) -> str:
+    """A card with a section at its end, in place of an earlier one of this title."""
+    head = f"## {title}\n"
+    before, found, after = card.partition(head)
+    _, following, rest = after.partition("\n## ")
+    section = "\n".join([head, *(f"{text}\n" for text in paragraphs)])
+    return f"{before.rstrip()}\n\n{section}" + (f"\n## {rest}" if found and following else "")
 
 
 def _beside(result: Mapping[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 import weft
+from weft.domains.texts import exposure
 from weft.domains.texts.exposure import NAME, NUMBER, RareString, exposures, others, rare_strings, report, scores
 from weft.domains.texts.reading.corpus import Corpus, GivenText, read_corpus
 from weft.errors import ConfigError
@@ -93,6 +94,37 @@ def test_the_report_says_so_beside_held_out_text() -> None:
     assert found["numbers"]["held_out"]["likeliest"] == 0
     assert "knows some by heart" in found["sentences"][0]
     assert set(found["known"]) == {"730154", "902817", "555-0199"}
+
+
+def test_the_model_card_warns_of_what_is_known_by_heart_and_names_none_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = tmp_path / "book.txt"
+    book.write_text("".join(f"The code of {n} is {n * 7919 % 100000:05d}.\n" for n in range(300)), encoding="utf-8")
+    run = weft.train(book, preset="tiny", steps=2, out=tmp_path / "run", quiet=True, baselines=False)
+    card = run.folder / "README.md"
+    before = card.read_text(encoding="utf-8")
+
+    def ranked(known: bool) -> None:
+        monkeypatch.setattr(exposure, "exposures", lambda model, tokenizer, context, strings, count: [
+            (one, 1 if known and n % 2 else 64, 128) for n, one in enumerate(strings)
+        ] if len(strings) > 40 else [(one, 64, 128) for one in strings])  # fmt: skip
+
+    ranked(False)
+    assert "card" not in run.evaluate(memorised=True, baselines=False)
+    assert card.read_text(encoding="utf-8") == before
+    ranked(True)
+    for _ in range(2):
+        found = run.evaluate(memorised=True, baselines=False)
+        assert found["card"] == str(card)
+        text = card.read_text(encoding="utf-8")
+        assert text.startswith(before.rstrip()) and text.count("## Known by heart") == 1
+        assert "**Warning:** 30 of 60 rare numbers" in text and "dropout" in text
+        assert not any(words in text.removeprefix(before.rstrip()) for words in found["memorised"]["known"])
+    assert weft.load(run.folder).loaded.folder.content("README.md").decode("utf-8") == text  # its seal is the new one
+    card.write_text(text + "my own words", encoding="utf-8")
+    assert "README.md" in run.evaluate(memorised=True, baselines=False)["card_not_written"]
+    assert card.read_text(encoding="utf-8").endswith("my own words")
 
 
 def test_an_evaluation_is_asked_for_it(tmp_path: Path) -> None:

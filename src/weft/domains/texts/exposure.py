@@ -26,6 +26,7 @@ LEAST_DIGITS = 4
 BEFORE = 80  # characters of the words that stand before a string
 MOST = 60  # strings of a kind that are scored
 DRAWS = 127  # others of the same form
+KNOWS = ": the model knows some by heart. Fewer epochs, dropout, and a text without duplicates lower it"
 AT_ONCE = 32  # rows scored in one pass
 
 
@@ -119,7 +120,7 @@ def report(
 ) -> dict[str, Any]:
     """What the model knows by heart, by kind of string, beside held-out text; and a sentence for people."""
     found: dict[str, Any] = {"rivals": DRAWS}
-    sentences, known = [], list[tuple[int, str]]()
+    sentences, warnings, known = [], list[str](), list[tuple[int, str]]()
     for kind, pattern in (("numbers", NUMBER), ("names", NAME)):
         here = {}
         for part, text in (("training", train), ("held_out", held_out)):
@@ -133,8 +134,10 @@ def report(
                 known += [(one.times, one.words) for one, rank, among in ranks if rank == 1 and among == DRAWS + 1]
         found[kind] = here
         if here["training"]["strings"]:
-            sentences.append(_sentence(kind, here))
+            sentences.append(_sentence(kind, here) + (KNOWS if _by_heart(here) else ""))
+            warnings += sentences[-1:] if _by_heart(here) else []
     found["known"] = [words for _, words in sorted(known)[:10]]
+    found["warnings"] = warnings
     found["sentences"] = sentences or ["no numbers of four digits or more and no names were found in the training text"]
     return found
 
@@ -142,14 +145,17 @@ def report(
 def _sentence(kind: str, here: dict[str, Any]) -> str:
     """How many strings of the training text are the likeliest of their form, beside held-out text."""
     mine, other = here["training"], here["held_out"]
-    said = (
+    return (
         f"{mine['likeliest']} of {mine['strings']} rare {kind} of the training text are the likeliest of {DRAWS + 1} "
         f"of their form (held-out text: {other['likeliest']} of {other['strings']})"
     )
+
+
+def _by_heart(here: dict[str, Any]) -> bool:
+    """Whether more strings of the training text are the likeliest than of held-out text, by two standard errors."""
+    mine, other = here["training"], here["held_out"]
     shares = [part["likeliest"] / max(1, part["strings"]) for part in (mine, other)]
     error = sum(
         share * (1 - share) / max(1, part["strings"]) for share, part in zip(shares, (mine, other), strict=True)
     )
-    if shares[0] - shares[1] > 2 * error**0.5 and mine["likeliest"]:
-        said += ": the model knows some by heart. Fewer epochs, dropout, and a text without duplicates lower it"
-    return said
+    return bool(shares[0] - shares[1] > 2 * error**0.5 and mine["likeliest"])

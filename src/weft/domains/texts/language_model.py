@@ -327,6 +327,10 @@ class LanguageModel(Task[AnyText, AnyIds, TextTraining]):
         progress.say("  ranking rare numbers and names of the training text")
         return {"memorised": exposure.report(run.model, tokenizer, context, data.train, data.held_out, lambda _: None)}
 
+    def card_sections(self, examined: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+        warnings = examined.get("memorised", {}).get("warnings")
+        return {"Known by heart": [f"**Warning:** {one}." for one in warnings]} if warnings else {}
+
     def baselines(self, run: Loaded, data: AnyText, held_out: HeldText, measured: Measured) -> Iterator[Baseline]:
         tokenizer, context = text_of(run.codecs).tokenizer, context_of(run.model.config)
         text = scored_text(run.codecs, held_out, context)
