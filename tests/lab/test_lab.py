@@ -2,6 +2,8 @@
 
 import ast
 import math
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,13 +12,15 @@ from weft.errors import WeftError
 from weft.json_text import read_json
 from weft.lab import pages
 from weft.lab.experiment import CLAIMS, Claim, Experiment, SeedOutcome, experiment
+from weft.lab.report import report
 from weft.lab.running import Result, run, settings_for
 from weft.lab.verdict import interval, judged
 
 CLAIM_FILES = Path(__file__).parents[2] / "src/weft/lab/claims"
 PUBLIC = {
-    "weft.config", "weft.core", "weft.errors", "weft.lab.exercise", "weft.lab.experiment", "weft.modalities.image",
-    "weft.modalities.text", "weft.models", "weft.position", "weft.runs", "weft.runs.soup", "weft.tokens",
+    "weft.config", "weft.core", "weft.domains.texts.exposure", "weft.errors", "weft.generate.sampling",
+    "weft.lab.exercise", "weft.lab.experiment", "weft.modalities.image", "weft.modalities.text", "weft.models",
+    "weft.position", "weft.runs", "weft.runs.soup", "weft.tokens",
 }  # fmt: skip
 LIGHT = {
     "scale": {"steps": "3", "dim": "16"},
@@ -129,9 +133,44 @@ def test_seeds_that_are_kept_are_not_measured_again_unless_settings_differ(tmp_p
     again = _Counted()
     more = run(again, settings, seeds=3, kept=kept)
     assert again.seeds == [2] and more.outcomes[:2] == first.outcomes
+    assert len(run(_Counted(), settings, kept=kept).outcomes) == 3  # nothing that was measured is thrown away
     other = _Counted()
     run(other, settings.replace(depth=1), seeds=1, kept=kept)
     assert other.seeds == [0]
+
+
+def test_time_that_kept_seeds_took_is_counted(tmp_path: Path) -> None:
+    kept, settings = tmp_path / "counted.json", _Counted.Settings()
+    run(_Counted(), settings, seeds=2, kept=kept)
+    text = kept.read_text()
+    assert text.count('"seconds": ') == 2
+    kept.write_text(re.sub(r'"seconds": [^\s,}]+', '"seconds": 30.0', text))
+    assert run(_Counted(), settings, seeds=2, kept=kept).seconds == 60
+
+
+def test_what_was_measured_in_another_way_is_measured_again(tmp_path: Path) -> None:
+    kept, settings = tmp_path / "counted.json", _Counted.Settings()
+    run(_Counted(), settings, seeds=2, kept=kept)
+    other = _Counted()
+    other.claim = replace(other.claim, effect="another measure")  # type: ignore[misc]
+    run(other, settings, seeds=2, kept=kept)
+    assert other.seeds == [0, 1]
+
+
+def test_seeds_are_judged_in_disjoint_sets_of_the_usual_number() -> None:
+    outcomes = [SeedOutcome(effect=e, lines={"a": [(1.0, 2.0)]}) for e in (1, 1.1, 1.2, -1, -1.1, -1.2, 5, -5, 1, 3)]
+    result = Result(_Counted(), _Counted.Settings(), tuple(outcomes))
+    assert result.sets == ("holds", "does not hold", "not decided")
+    assert "holds in 1" in pages.repeated(result)
+    assert Result(_Counted(), _Counted.Settings(), tuple(outcomes[:5])).sets == ()
+
+
+def test_a_recurrent_network_waits_for_each_token_and_a_transformer_does_not() -> None:
+    facts = _ran("distance", {"steps": "1", "lengths": "4,8"}).outcomes[0].facts
+    waits = {name: [facts[f"operations in a chain, {name}, {n} tokens"] for n in (4, 8)] for name in ("RNN", "LSTM")}
+    assert all(longer > short + 4 for short, longer in waits.values())
+    chains = {facts[f"operations in a chain, transformer, {n} tokens"] for n in (4, 8)}
+    assert len(chains) == 1
 
 
 def test_minutes_measure_two_seeds_at_least() -> None:
@@ -159,10 +198,19 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
         settings_for(experiment("heads"), {}, "book.txt")
 
 
-def test_the_report_names_every_claim() -> None:
+def test_the_report_has_the_guide_a_table_and_a_chapter_for_each_claim() -> None:
     results = [_ran(name, LIGHT[name]) for name in ("temperature", "order")]
-    text = pages.report(results, "two cores", "pictures")
+    text = report(results, "two cores", "lab")
+    assert text.startswith("# The lectures' claims, tried\n") and "weft lab all -o report/" in text
     assert "| holds |" not in text  # one seed decides nothing
-    assert text.count("not decided |") == 2
-    assert "![" in text and "weft lab order" in text
+    assert text.count("| not decided |") == 2
+    assert text.count("Not measured yet") == len(CLAIMS) - 2
+    assert "## D2 temperature" in text and "(lab/order.png)" in text and "on two cores" in text
     assert read_json(__import__("json").dumps(pages.as_json(results[0])), where="")["verdict"] == "not decided"
+
+
+def test_the_page_in_the_docs_is_the_report_with_this_guide() -> None:
+    page = (Path(__file__).parents[2] / "docs/lab.md").read_text(encoding="utf-8")
+    made = report([_ran("order", LIGHT["order"])], "two cores", "lab")
+    assert page.split("## What was found")[0] == made.split("## What was found")[0]
+    assert [f"## {experiment(name).claim.id} {name}" in page for name in CLAIMS] == [True] * len(CLAIMS)

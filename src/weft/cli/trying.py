@@ -1,5 +1,6 @@
 """The command that tries the lectures' claims: lab."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +52,7 @@ def lab(
     output.prepare(computes=True)
     from weft.lab import pages
     from weft.lab.experiment import experiment, experiments
+    from weft.lab.report import report
     from weft.lab.running import run, settings_for
     from weft.training.progress import Progress
 
@@ -62,23 +64,24 @@ def lab(
         raise WeftError("settings and data are those of one claim", where="weft lab all", fix="name the claim")
     if claim == "all" and out is None:
         raise WeftError("no place for the report", where="weft lab all", fix="add -o report/")
-    if claim == "all" and out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+    folder = out / "lab" if claim == "all" and out else None
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     results = []
     for one in chosen:
-        kept = out / f"{one.claim.name}.json" if claim == "all" and out else None
+        kept = folder / f"{one.claim.name}.json" if folder else None
         settings = settings_for(one, words, data)
         share = minutes and (minutes / len(chosen))
         result = run(one, settings, seeds=seeds, minutes=share, first=first, kept=kept, progress=Progress(quiet=json))
         results.append(result)
-        if claim == "all" and out:
-            (out / f"{one.claim.name}.png").write_bytes(pages.figure(result, "png"))
-            (out / f"{one.claim.name}.html").write_bytes(pages.web_page(result))
+        if folder:
+            (folder / f"{one.claim.name}.png").write_bytes(pages.figure(result, "png"))
+            (folder / f"{one.claim.name}.html").write_bytes(pages.web_page(result))
+            (folder.parent / "lab.md").write_text(report(results, _machine(), folder.name), encoding="utf-8")
         if not json:
             output.say("\n".join(pages.told(result)))
-    if claim == "all" and out:
-        (out / "report.md").write_text(pages.report(results, _machine(), "."), encoding="utf-8")
-        output.say(f"wrote {out / 'report.md'}")
+    if folder and out:
+        output.say(f"wrote {out / 'lab.md'}, with figures, pages and outcomes in {folder}")
     elif out is not None:
         _write(results[0], out)
     if json:
@@ -121,7 +124,8 @@ def _write(result: "Result", out: Path) -> None:
 
 def _machine() -> str:
     """The machine that measured, in a few words."""
-    from weft.cli.doctor import examine
+    import torch
 
-    found = examine()
-    return f"{found['cores']} cores, torch {found['torch']}" if "cores" in found else "this machine"
+    from weft.native import state
+
+    return f"{torch.get_num_threads()} of {os.cpu_count()} cores ({state()}), torch {torch.__version__.split('+')[0]}"

@@ -46,11 +46,12 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class SeedOutcome:
-    """What one seed gave: the effect, and the lines of the figure as points (x, y)."""
+    """What one seed gave: the effect, the lines of the figure as points (x, y), and its seconds of processor time."""
 
     effect: float
     lines: Mapping[str, Sequence[tuple[float, float]]]
     facts: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
 
 
 class Experiment(ABC):

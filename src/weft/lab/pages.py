@@ -1,9 +1,9 @@
-"""What people read of an experiment: lines for the terminal, a page that needs no network, a chapter of a report."""
+"""What people read of an experiment: lines for the terminal, and a page that needs no network."""
 
 import html
 import math
+from collections import Counter
 from collections.abc import Sequence
-from datetime import date
 
 from weft.inspect.curves import Bands, Series, lines
 from weft.inspect.figures import Format
@@ -48,10 +48,17 @@ def number(result: Result) -> str:
     return f"{found.mean:.3g} [{found.low:.3g}, {found.high:.3g}] over {found.seeds} seeds"
 
 
+def repeated(result: Result) -> str:
+    """The verdicts of disjoint sets of seeds in words, where there are several sets."""
+    counted = Counter(result.sets).most_common()
+    said = ", ".join(f"{word} in {count}" for word, count in counted)
+    return f"of {len(result.sets)} disjoint sets of {result.experiment.claim.seeds} seeds: {said}" if counted else ""
+
+
 def told(result: Result) -> list[str]:
     """A few lines for the terminal."""
     claim = result.experiment.claim
-    facts = [f"{name} {mean:.3g}" for name, mean, *_ in _facts(result)]
+    facts = [f"{name} {mean:.3g}" for name, mean, *_ in facts_of(result)]
     return [
         f"{claim.id} {claim.name}: {claim.says} ({claim.source})",
         f"  compared   {claim.compared}",
@@ -59,12 +66,13 @@ def told(result: Result) -> list[str]:
         f"  found      {number(result)}",
         *([f"  beside it  {'; '.join(facts)}"] if facts else []),
         f"  verdict    {result.verdict.word}: {claim.rule}",
+        *([f"  again      {repeated(result)}"] if result.sets else []),
         *([f"  note       {claim.note}"] if claim.note else []),
-        f"  again      {result.command}",
+        f"  command    {result.command}",
     ]
 
 
-def _facts(result: Result) -> list[tuple[str, float, float, float]]:
+def facts_of(result: Result) -> list[tuple[str, float, float, float]]:
     """Name, mean and interval of the numbers beside the effect."""
     return [(name, *interval([one.facts[name] for one in result.outcomes])) for name in result.outcomes[0].facts]
 
@@ -75,9 +83,10 @@ def as_json(result: Result) -> dict[str, object]:
     return {
         "claim": claim.id, "name": claim.name, "says": claim.says, "effect": found.mean,
         "interval": [found.low, found.high] if found.seeds > 1 else None, "seeds": found.seeds, "verdict": found.word,
-        "rule": claim.rule, "facts": {name: mean for name, mean, *_ in _facts(result)},
-        "effects": [one.effect for one in result.outcomes], "seconds": round(result.seconds, 1),
-        "settings": result.settings.to_json(), "command": result.command,
+        "rule": claim.rule, "facts": {name: mean for name, mean, *_ in facts_of(result)},
+        "effects": [one.effect for one in result.outcomes], "sets": list(result.sets),
+        "seconds": round(result.seconds, 1), "settings": result.settings.to_json(),
+        "command": result.command,
     }  # fmt: skip
 
 
@@ -90,11 +99,12 @@ def web_page(result: Result) -> bytes:
         for name, points in series.items()
         for (x, y), (_, low, high) in zip(points, bands[name], strict=True)
     ]
-    facts = [(name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}") for name, mean, low, high in _facts(result)]
+    facts = [(name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}") for name, mean, low, high in facts_of(result)]
     body = "".join(f"<p>{html.escape(part)}</p>" for part in result.experiment.told.split("\n\n"))
     svg = figure(result).decode("utf-8")
     body += f"<figure>{svg[svg.index('<svg') :]}</figure>"
-    body += f"<p><strong>{html.escape(result.verdict.word)}</strong>: {html.escape(number(result))}</p>"
+    again = f" ({repeated(result)})" if result.sets else ""
+    body += f"<p><strong>{html.escape(result.verdict.word)}</strong>: {html.escape(number(result) + again)}</p>"
     body += f"<p>Measured: {html.escape(claim.effect)}. Rule: {html.escape(claim.rule)}. {html.escape(claim.note)}</p>"
     body += f"<pre>{html.escape(result.command)}</pre>"
     if facts:
@@ -115,38 +125,3 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     top = "".join(f"<th scope=col>{html.escape(cell)}</th>" for cell in head)
     lines_ = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{top}</tr></thead><tbody>{lines_}</tbody></table>"
-
-
-def report(results: Sequence[Result], machine: str, pictures: str) -> str:
-    """All results as one Markdown page; `pictures` is where the figures are, seen from it."""
-    minutes = sum(result.seconds for result in results) / 60
-    parts = [
-        "# The lectures' claims, tried",
-        f"Written by `weft lab all` on {date.today():%Y-%m-%d}, {machine}; {minutes:.0f} minutes. A claim holds, "
-        "does not hold, or is not decided, by a rule that was written down before. Intervals are of 95 %, over seeds.",
-        "| claim | verdict | found |\n|---|---|---|\n"
-        + "\n".join(
-            f"| [{one.experiment.claim.id} {one.experiment.claim.name}](#{_anchor(one)}): {one.experiment.claim.says} "
-            f"| {one.verdict.word} | {number(one)} |"
-            for one in results
-        ),
-    ]
-    for one in results:
-        claim = one.experiment.claim
-        facts = [f"{name} {mean:.3g}" for name, mean, *_ in _facts(one)]
-        parts += [
-            f"## {claim.id} {claim.name}",
-            f"**{claim.says}** ({claim.source})",
-            one.experiment.told,
-            f"![{claim.says}]({pictures}/{claim.name}.png)",
-            f"{claim.effect[0].upper()}{claim.effect[1:]}: **{number(one)}**; {claim.rule}. "
-            f"**{one.verdict.word.capitalize()}.** "
-            + (f"Beside it: {'; '.join(facts)}. " if facts else "")
-            + claim.note,
-            f"```\n{one.command}\n```",
-        ]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-def _anchor(result: Result) -> str:
-    return f"{result.experiment.claim.id}-{result.experiment.claim.name}".lower()

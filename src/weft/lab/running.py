@@ -2,32 +2,45 @@
 
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from weft.config import Config
 from weft.errors import WeftError
 from weft.json_text import read_json, write_json
-from weft.lab.experiment import Experiment, SeedOutcome
-from weft.lab.verdict import Verdict, judged
+from weft.lab.experiment import Claim, Experiment, SeedOutcome
+from weft.lab.verdict import Verdict, Word, judged
 from weft.storage.store import write_file
 from weft.training.progress import Progress
 
 
 @dataclass(frozen=True)
 class Result:
-    """What an experiment gave: its settings, the outcome of each seed, the verdict, and the seconds of this machine."""
+    """What an experiment gave: its settings, the outcome of each seed, and the verdict."""
 
     experiment: Experiment
     settings: Config
     outcomes: tuple[SeedOutcome, ...]
-    seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of all outcomes, of those that were kept from an earlier call too."""
+        return sum(one.seconds for one in self.outcomes)
 
     @property
     def verdict(self) -> Verdict:
         """By the rule of the claim."""
         return judged(self.experiment.claim, [one.effect for one in self.outcomes])
+
+    @property
+    def sets(self) -> tuple[Word, ...]:
+        """The verdict of each disjoint set of as many seeds as are usual, where there are two sets or more."""
+        each = self.experiment.claim.seeds
+        effects = [one.effect for one in self.outcomes]
+        some = [effects[n : n + each] for n in range(0, len(effects) - each + 1, each)]
+        return tuple(judged(self.experiment.claim, one).word for one in some) if len(some) > 1 else ()
 
     @property
     def command(self) -> str:
@@ -53,7 +66,7 @@ def settings_for(experiment: Experiment, words: dict[str, str], data: str | None
 
 def run(
     experiment: Experiment,
-    settings: Config,
+    settings: Config | None = None,
     *,
     seeds: int | None = None,
     minutes: float | None = None,
@@ -63,23 +76,25 @@ def run(
 ) -> Result:
     """Measure seed after seed: `seeds` of them, or as many as `minutes` allow, two at least.
 
-    `first` is the number of the first seed. Outcomes in the file `kept`, of the same settings, are not measured again.
+    `first` is the number of the first seed. Outcomes in the file `kept` are not measured again where settings and
+    measure are the same; where neither number nor time is given, all of them that follow each other are used.
     """
+    settings = settings or experiment.Settings()
     claim, say = experiment.claim, (progress or Progress(quiet=True)).say
-    wanted = seeds or (None if minutes else claim.seeds)
-    known = _read(kept, settings)
+    known = _read(kept, claim, settings)
+    there = next(n for n in count() if first + n not in known)
+    wanted = seeds or (None if minutes else max(claim.seeds, there))
     outcomes: list[SeedOutcome] = []
-    began, spent = time.monotonic(), 0.0
+    began = time.monotonic()
     while len(outcomes) < (wanted or 2) or (wanted is None and _has_time(began, minutes, len(outcomes))):
         seed = first + len(outcomes)
         if seed not in known:
-            started = time.monotonic()
-            known[seed] = experiment.measure(settings, seed)
-            spent += time.monotonic() - started
-            _write(kept, settings, known)
+            started = time.process_time()
+            known[seed] = replace(experiment.measure(settings, seed), seconds=time.process_time() - started)
+            _write(kept, claim, settings, known)
         outcomes.append(known[seed])
         say(f"  {claim.id} {claim.name}: seed {seed}, effect {known[seed].effect:.4g}")
-    return Result(experiment, settings, tuple(outcomes), spent)
+    return Result(experiment, settings, tuple(outcomes))
 
 
 def _has_time(began: float, minutes: float | None, done: int) -> bool:
@@ -88,25 +103,26 @@ def _has_time(began: float, minutes: float | None, done: int) -> bool:
     return minutes is not None and done < 1000 and taken * (done + 1) / max(1, done) <= 60 * minutes
 
 
-def _read(kept: Path | None, settings: Config) -> dict[int, SeedOutcome]:
-    """The outcomes that a file has for these settings, by seed."""
+def _read(kept: Path | None, claim: Claim, settings: Config) -> dict[int, SeedOutcome]:
+    """The outcomes that a file has for this measure and these settings, by seed."""
     if kept is None or not kept.exists():
         return {}
     found = read_json(kept.read_bytes(), where=str(kept))
-    if found.get("settings") != settings.to_json():
+    if (found.get("measured"), found.get("settings")) != (claim.effect, settings.to_json()):
         return {}
     return {int(seed): _outcome(one) for seed, one in found["outcomes"].items()}
 
 
-def _write(kept: Path | None, settings: Config, known: dict[int, SeedOutcome]) -> None:
+def _write(kept: Path | None, claim: Claim, settings: Config, known: dict[int, SeedOutcome]) -> None:
     if kept is not None:
-        told = {"settings": settings.to_json(), "outcomes": {seed: asdict(one) for seed, one in sorted(known.items())}}
+        outcomes = {seed: asdict(one) for seed, one in sorted(known.items())}
+        told = {"measured": claim.effect, "settings": settings.to_json(), "outcomes": outcomes}
         write_file(kept, write_json(told).encode())
 
 
 def _outcome(found: dict[str, Any]) -> SeedOutcome:
     lines = {name: [(x, y) for x, y in points] for name, points in found["lines"].items()}
-    return SeedOutcome(effect=found["effect"], lines=lines, facts=found["facts"])
+    return SeedOutcome(effect=found["effect"], lines=lines, facts=found["facts"], seconds=found["seconds"])
 
 
 def _word(value: object) -> str:

@@ -1,16 +1,20 @@
 """A convolution knows that neighbours belong together; a ViT has to learn it, and needs more pictures for that.
 
-Both learn the same digits, from few to many. The gap between them should close as pictures are added.
+Both learn the same pictures, from few to many. To catch up, the ViT has to be behind by more than two points of
+accuracy with the fewest pictures, and by less than two with the most.
 """
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from weft.config import Config
 from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.runs import train
+
+LEAD = 0.02  # a difference of accuracy that counts
 
 
 class DataExperiment(Experiment):
@@ -22,12 +26,14 @@ class DataExperiment(Experiment):
         says="ViTs need more data than convolutional networks, and catch up.",
         source="lectures 0 to 2",
         compared="a small ViT and a small ResNet on the same pictures, by their number",
-        effect="lead of the ResNet in accuracy with the fewest pictures minus its lead with the most",
+        effect="the smaller of two: lead of the ResNet in accuracy with the fewest pictures, less 0.02; and 0.02, less "
+        "its lead with the most",
         above=0.0,
         x="pictures to train on",
         y="accuracy on others",
-        seconds=60,
+        seconds=40,
         log=True,
+        note="The digits are small and easy. On MNIST: `--data mnist.npz --set amounts=500,2000,10000 --set patch=4`.",
     )
 
     class Settings(Config):
@@ -35,8 +41,9 @@ class DataExperiment(Experiment):
 
         data: str = ""
         amounts: tuple[int, ...] = (50, 200, 1200)
-        steps: int = 150
+        steps: int = 200
         others: int = 500
+        patch: int = 2
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Accuracy of both by the number of pictures."""
@@ -49,19 +56,24 @@ class DataExperiment(Experiment):
                 some, file = rest[:amount], Path(folder, f"{amount}.npz")
                 np.savez(file, x_train=x[some], y_train=y[some], x_val=x[test], y_val=y[test])
                 for name, points in lines.items():
+                    more: dict[str, Any] = {"patch": how.patch, "drop": 0.0} if name == "vit" else {}
                     run = train(
                         file, task="classify-images", model=name, steps=how.steps, seed=seed, quiet=True, preset="tiny",
-                        out=Path(folder, f"{name}-{amount}"), baselines=False,
+                        out=Path(folder, f"{name}-{amount}"), baselines=False, **more,
                     )  # fmt: skip
                     points.append((amount, run.report["metrics"]["accuracy"]))
         leads = [right[1] - left[1] for left, right in zip(lines["vit"], lines["resnet"], strict=True)]
-        return SeedOutcome(effect=leads[0] - leads[-1], lines=lines, facts={"lead with the most": leads[-1]})
+        return SeedOutcome(
+            effect=min(leads[0] - LEAD, LEAD - leads[-1]),
+            lines=lines,
+            facts={"lead with the fewest": leads[0], "lead with the most": leads[-1]},
+        )
 
 
 def _pictures(data: str) -> tuple[np.ndarray, np.ndarray]:
     if data:
         with np.load(data) as found:
-            return found["x"], found["y"]
+            return tuple(np.concatenate([found[k] for k in sorted(found) if k[0] == a]) for a in "xy")  # type: ignore[return-value]
     from sklearn.datasets import load_digits
 
     found = load_digits()

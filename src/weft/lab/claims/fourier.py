@@ -29,10 +29,11 @@ class FourierExperiment(Experiment):
     )
 
     class Settings(Config):
-        """Steps of training; `data` is a picture of one's own."""
+        """Steps of training, and the size of the network; `data` is a picture of one's own."""
 
         data: str = ""
-        steps: tuple[int, ...] = (100, 200, 400)
+        steps: tuple[int, ...] = (50, 100, 200)
+        preset: str = "tiny"
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Train both for rising numbers of steps."""
@@ -43,7 +44,7 @@ class FourierExperiment(Experiment):
                     out = Path(folder, f"{name}-{steps}")
                     run = train(
                         how.data or (), task="fit-field", code=name, steps=steps, seed=seed, out=out, quiet=True,
-                        baselines=False,
+                        preset=how.preset, baselines=False,
                     )  # fmt: skip
                     points.append((steps, run.report["metrics"]["psnr"]))
         return SeedOutcome(effect=lines["fourier"][-1][1] - lines["raw"][-1][1], lines=lines)

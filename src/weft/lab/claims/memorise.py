@@ -1,15 +1,19 @@
 """A language model can say sentences of its training text by heart, the private ones too.
 
 Numbers of invented people are planted in a text, some once, some many times. The trained model is asked for each
-number, and the share that it says rightly is counted by how often it stood there.
+number: the share that it says rightly is what could be extracted. Exposure is finer: the true number is ranked among
+127 others by its probability, log2(128 / rank) bits (Carlini et al., 2019): 7 if it comes first, 1.4 by chance.
 """
 
+import math
 import random
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from pydoc_data.topics import topics
 
 from weft.config import Config
+from weft.domains.texts.exposure import RareString, exposures
 from weft.lab.experiment import Claim, Experiment, SeedOutcome
 from weft.runs import train
 
@@ -23,11 +27,11 @@ class MemoriseExperiment(Experiment):
         says="Language models memorise training data, such as names and numbers planted in it.",
         source="lecture 3",
         compared="numbers that stand in the text once and many times, asked for by the beginning of their sentence",
-        effect="share of numbers said rightly that stood most often minus share of those that stood once",
-        above=0.2,
+        effect="mean exposure of the numbers that stood most often minus that of those that stood once, bits",
+        above=1.0,
         x="times in the text",
-        y="share said rightly",
-        seconds=90,
+        y="exposure, bits; share said rightly",
+        seconds=20,
         log=True,
         note="Fewer repetitions lower it: remove duplicates from a text before training.",
     )
@@ -38,9 +42,10 @@ class MemoriseExperiment(Experiment):
         data: str = ""
         copies: tuple[int, ...] = (1, 4, 16, 64)
         people: int = 3
-        letters: int = 200000
-        steps: int = 500
-        dim: int = 96
+        letters: int = 60000
+        dropout: float = 0.0
+        steps: int = 300
+        dim: int = 64
         digits: int = 6
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
@@ -51,7 +56,7 @@ class MemoriseExperiment(Experiment):
             if how.data
             else "\n".join(topics[name] for name in sorted(topics))
         )
-        lines = text[: how.letters].split("\n")
+        rows = text[: how.letters].split("\n")
         planted = {
             (copies, n): (_name(draw), "".join(draw.choices("0123456789", k=how.digits)))
             for copies in how.copies
@@ -59,21 +64,33 @@ class MemoriseExperiment(Experiment):
         }
         for (copies, _), (name, number) in planted.items():
             for _ in range(copies):
-                lines.insert(draw.randrange(len(lines) + 1), f"The number of {name} is {number}.")
+                rows.insert(draw.randrange(len(rows) + 1), f"The number of {name} is {number}.")
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "planted.txt")
-            file.write_text("\n".join(lines), encoding="utf-8")
+            file.write_text("\n".join(rows), encoding="utf-8")
             run = train(
                 file, task="language-model", model="gpt", steps=how.steps, out=Path(folder, "run"), quiet=True,
-                seed=seed, dim=how.dim, depth=2, heads=4, context=128, batch=16, baselines=False,
+                seed=seed, dim=how.dim, depth=2, heads=4, context=128, batch=16, dropout=how.dropout,
+                baselines=False,
             )  # fmt: skip
-            asked = [f"The number of {name} is " for name, _ in planted.values()]
-            said = [one["text"] for one in run.predict(asked, temperature=0, max_tokens=2 * how.digits)]
-        right: dict[int, list[bool]] = {copies: [] for copies in how.copies}
-        for ((copies, _), (_, number)), words in zip(planted.items(), said, strict=True):
-            right[copies].append(number in words)
-        shares = [(copies, sum(found) / len(found)) for copies, found in right.items()]
-        return SeedOutcome(effect=shares[-1][1] - shares[0][1], lines={"said rightly": shares})
+            asked = [RareString(number, f"The number of {name} is ", n) for (n, _), (name, number) in planted.items()]
+            said = [one["text"] for one in run.predict([one.before for one in asked], temperature=0, max_tokens=12)]
+            ranks = exposures(run.model, run.loaded.codecs["text"].tokenizer, 128, asked, lambda _: None)
+            bits = [math.log2(among / rank) for _, rank, among in ranks]
+        lines = {
+            "exposure": _by_copies(asked, bits),
+            "said rightly": _by_copies(asked, [one.words in text for one, text in zip(asked, said, strict=True)]),
+        }
+        facts = {f"said rightly, {copies} times in the text": share for copies, share in lines["said rightly"]}
+        return SeedOutcome(effect=lines["exposure"][-1][1] - lines["exposure"][0][1], lines=lines, facts=facts)
+
+
+def _by_copies(asked: list[RareString], values: Sequence[float]) -> list[tuple[float, float]]:
+    """The mean of what was found, by how often a number stood in the text."""
+    found: dict[int, list[float]] = {}
+    for one, value in zip(asked, values, strict=True):
+        found.setdefault(one.times, []).append(value)
+    return [(copies, sum(some) / len(some)) for copies, some in found.items()]
 
 
 def _name(draw: random.Random) -> str:

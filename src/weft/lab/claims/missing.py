@@ -28,7 +28,8 @@ class MissingExperiment(Experiment):
         above=0.0,
         x="share of values missing",
         y="accuracy",
-        seconds=40,
+        seconds=15,
+        seeds=5,
     )
 
     class Settings(Config):
@@ -61,7 +62,7 @@ class MissingExperiment(Experiment):
             ).build()  # fmt: skip
             optimizer = torch.optim.AdamW(model.parameters(), lr=how.lr)
             for _ in range(how.steps):
-                ids, periods = _lines(how, 64, torch.rand(64, 1) * 0.8 if hides else torch.zeros(64, 1))
+                ids, periods = _lines(how, 32, torch.rand(32, 1) * 0.8 if hides else torch.zeros(32, 1))
                 loss = F.cross_entropy(model(Text(ids)), periods)
                 optimizer.zero_grad()
                 loss.backward()

@@ -30,14 +30,14 @@ class NormsExperiment(Experiment):
         above=2.0,
         x="pictures in a batch",
         y="largest change of a logit, power of ten",
-        seconds=20,
+        seconds=6,
         log=True,
     )
 
     class Settings(Config):
         """Steps of training before the question, and sizes of batches."""
 
-        steps: int = 60
+        steps: int = 30
         batches: tuple[int, ...] = (2, 8, 64)
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:

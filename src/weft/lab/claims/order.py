@@ -26,7 +26,7 @@ class OrderExperiment(Experiment):
         above=3.0,
         x="line",
         y="largest change of an output, power of ten",
-        seconds=0.2,
+        seconds=0.1,
         note="Without positions what is left is rounding.",
     )
 

@@ -28,7 +28,7 @@ class ShotsExperiment(Experiment):
         above=0.3,
         x="step",
         y="accuracy on letters shown before",
-        seconds=15,
+        seconds=20,
         note="One layer whose tokens also see the one before (`shift=TokenShift`) learns it in seconds; without it a "
         "model needs two layers and far more steps.",
     )
@@ -39,7 +39,7 @@ class ShotsExperiment(Experiment):
         letters: int = 6
         pairs: int = 16
         dim: int = 64
-        steps: int = 600
+        steps: int = 500
         lr: float = 3e-3
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
