@@ -10,7 +10,7 @@ from weft.version import VERSION
 
 HERE = Path(__file__).parent
 
-project, author = "weft", "the authors of weft"
+project, author = "weft", "the weft developers"
 version = release = VERSION
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 root_doc = "index"
