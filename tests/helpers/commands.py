@@ -36,7 +36,7 @@ import torch
 torch.set_num_threads(1)
 import weft.cli.app, weft.runs.training, weft.domains.texts.language_model, weft.domains.pairs.translate
 import weft.inspect.curves
-import matplotlib.pyplot, torch._dynamo, torch.distributed, rich.progress
+import matplotlib.pyplot, torch._dynamo, torch.distributed.fsdp, torch.distributed.device_mesh, rich.progress
 import contextlib, gc, io
 with contextlib.redirect_stdout(io.StringIO()):
     weft.cli.app.run(["tasks"])  # loads what typer loads late

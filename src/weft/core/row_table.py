@@ -14,8 +14,9 @@ class RowTable(nn.Module):
 
     def __init__(self, rows: int, dim: int):
         super().__init__()
+        self.sparse = True  # not where processes add up gradients
         self.weight = nn.Parameter(torch.zeros(rows, dim))
 
     def forward(self, rows: Int[Tensor, "U"]) -> Float[Tensor, "U D"]:
         """The vectors of these rows. Name each row once: the gradient then needs no sorting."""
-        return F.embedding(rows, self.weight, sparse=True)
+        return F.embedding(rows, self.weight, sparse=self.sparse)

@@ -100,6 +100,7 @@ class Trunk(Part, nn.Module):
     def __init__(self, config: Config, *, dim: int, memory_dim: int | None = None):
         super().__init__()
         blocks = config.all_blocks()
+        self.computes: torch.dtype | None = None  # the precision, where weights are rounded only while they are used
         self.recomputes = False  # while training, blocks keep their input alone and are computed again on the way back
         self.dim, self.passes, self.memory, self.gives = dim, config.passes, config.memory.build(), config.gives
         self.bias = config.bias.build(heads=min(config.biased_heads())) if config.bias else None
@@ -196,7 +197,9 @@ class Trunk(Part, nn.Module):
     @property
     def dtype(self) -> torch.dtype:
         """The precision that the trunk computes in."""
-        return next((p.dtype for p in self.parameters()), torch.float32)  # none: all weights are in eight bits
+        return self.computes or next(
+            (p.dtype for p in self.parameters()), torch.float32
+        )  # none: all weights are in eight bits
 
 
 def recompute_blocks(model: nn.Module, on: bool) -> None:
@@ -204,3 +207,10 @@ def recompute_blocks(model: nn.Module, on: bool) -> None:
     for module in model.modules():
         if isinstance(module, Trunk):
             module.recomputes = on
+
+
+def compute_in(model: nn.Module, dtype: torch.dtype) -> None:
+    """Let trunks compute in a precision, where their weights are kept in another and rounded as they are used."""
+    for module in model.modules():
+        if isinstance(module, Trunk):
+            module.computes = dtype

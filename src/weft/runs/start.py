@@ -29,6 +29,7 @@ from weft.training.folder import RunFolder, check_place
 from weft.training.launched import launched
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Budget
+from weft.training.settings import HOW
 from weft.training.signals import StopRequest
 
 if TYPE_CHECKING:
@@ -159,7 +160,8 @@ def _resume(asked: Asked, place: RunFolder | None, progress: Progress, stop: Sto
         problem, fix = "this run was composed by hand and has no task", "call weft.fit with resume=True"
         raise WeftError(problem, where=shown(place.path), fix=fix)
     check_again(card, config, asked)
-    return _training().resume_run(card, asked.sources, place, progress, stop)
+    how = {name: value for name, value in asked.settings.items() if name in HOW}
+    return _training().resume_run(card, asked.sources, place, progress, stop, how)
 
 
 def choose(asked: Asked, was: str | None) -> tuple[Card, str]:
@@ -206,7 +208,7 @@ def check_again(card: Card, config: Mapping[str, Any], asked: Asked) -> None:
         elif key not in began:
             fix = nearest_setting(key, field_types(card.training), card.training.about)
             raise ConfigError(f"unknown setting {key!r}", where="--set", fix=fix)
-        if value != began[key]:
+        if value != began[key] and key not in HOW:
             problem = f"this run began with {key}={began[key]}, not {value}"
             raise ConfigError(problem, where="--resume", fix="leave it out, or start a new run")
 

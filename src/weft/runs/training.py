@@ -124,14 +124,24 @@ def _with_decoder(request: Request, card: Card) -> Request:
     return replace(request, decoder=open_run(str(named)), settings=settings)
 
 
-def resume_run(card: Card, sources: tuple[str, ...], place: RunFolder, progress: Progress, stop: StopRequest) -> Run:
-    """A run that was stopped goes on; one that is finished is left as it is."""
+def resume_run(
+    card: Card,
+    sources: tuple[str, ...],
+    place: RunFolder,
+    progress: Progress,
+    stop: StopRequest,
+    how: Mapping[str, Any] = {},
+) -> Run:
+    """A run that was stopped goes on, in the same way or in another (`how`); a finished one is left as it is."""
     with torch.random.fork_rng(devices=[]), World.join(pick_device()) as world:
         if place.finished:
             progress.say(f"{shown(place.path)}: this run is finished; train on from its weights with --from")
             world.announce("")  # nothing to do
             return load(place.path)
         again = _restored(card, place, sources, progress)
+        training = with_settings(again.work.training, how)
+        record = {**again.work.record, "training": training.to_json()} if how else again.work.record
+        again = replace(again, work=replace(again.work, training=training, record=record))
         with claim(again.work, place.path, resume=True, world=world) as folder:
             progress.claimed(folder.path)
             outcome = perform(again.work, folder, resume=True, progress=progress, stop=stop, world=world)

@@ -64,7 +64,10 @@ class TensorEntry:
 
 
 class TensorFile:
-    """`with TensorFile(path) as file:` gives `file.entries` by name in the order of their data, and `file.fill`."""
+    """`with TensorFile(path) as file:` gives `file.entries` by name in the order of their data, and `file.fill`.
+
+    `file.metadata` is what its writer noted besides; nothing of it was checked.
+    """
 
     def __init__(self, path: Path):
         if path.suffix.lower() in PICKLES:
@@ -127,7 +130,8 @@ class TensorFile:
             entries = read_json(bytes(text), where=store.shown(path))
         except ConfigError as error:
             raise refusal(path, f"its header: {error.problem}") from None
-        entries.pop("__metadata__", None)
+        metadata = entries.pop("__metadata__", None)
+        self.metadata: dict[str, str] = metadata if isinstance(metadata, dict) else {}
         return start[:8] + text, _covering(entries, 8 + length, size, path)
 
 

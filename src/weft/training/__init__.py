@@ -12,12 +12,14 @@
     features                          what a frozen encoder gives, computed once and kept in the run folder
     short_run                         a run of which only the score is kept
     world, attendance, launched       several processes; who is there, and being asked to stop in a wait; who began them
+    parallel, shares                  a step that several processes compute; which rows of the weights each one holds
     slowness, signals                 a process that is slow; being asked to stop
     watching                          a jump of the loss, a run that diverges or does well
     folder, naming, claim, leftovers  the run folder; its name; taken for a training; what a killed process left
     run_config, earlier               config.json by its types; config files of earlier versions
     seal, base_run                    digests of all files; the run beside which adapters learned
     checkpoint, manifest, retention   checkpoints: written, verified, kept
+    shards                            their files where processes share weights: each writes its rows
     metrics, progress, board, card    metrics.jsonl; progress on stderr; TensorBoard; the model card
 
     task -> source -> batch(indices) -> objective(model, batch)
@@ -25,6 +27,7 @@
                                           trunk(Tokens)          core
                                           head(Tokens) -> values core
                                           compare -> Loss(total, count)
+         Step: both as one module, so that FSDP2 gathers weights ahead of each block and adds gradients up behind it
          Fit.step: add up over pieces and processes, divide once, clip, update, note
 
 A `Loss` may have further terms (name, total, count, weight). Minimised, noted and compared is total / count + the sum
@@ -46,6 +49,7 @@ What makes runs trustworthy:
     processes         meet twice before the first step (`World.announce`, `World.compare`): the same model, data and
                       settings, or all end with the words and exit code of the one that refuses. Each beats in a store
                       (`Attendance`): where one is lost or hangs, the others name it, save the last step and leave.
+                      Those that share weights cannot save alone: they say which checkpoint is kept.
     which weights     those of the end, or of an earlier evaluation that was clearly better (`HeldOutScore`): by loss,
                       or by wrong answers, since a small classifier's loss rises while it still gets better. Where
                       patience ends, the horizon is refitted to a near end, so that the rate falls to zero. Then

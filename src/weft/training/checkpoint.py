@@ -1,7 +1,8 @@
 """Checkpoints of a run: whole or absent, verified before use. Knows tensors and JSON, not what they mean.
 
     checkpoints/00000200/                         a checkpoint: the name appears by one rename, when all is on disk
-        model.safetensors  optimizer.safetensors  the tensors, one file for each group
+        model.safetensors  optimizer.safetensors  the tensors, one file for each group; or, where processes share
+        shard-00001-….safetensors                 weights, one file for each process (`shards`)
         state.json                                what is not a tensor
         manifest.json                             written last: length and SHA-256 of the others
     checkpoints/.tmp-step-200-5f0c…/              being written, or being deleted
@@ -50,6 +51,7 @@ from weft.training.retention import (
     sequence,
     unfinished_name,
 )
+from weft.training.shards import Cut, Groups, read_shards, shards_in, write_shards
 
 __all__ = [
     "Checkpoint",
@@ -81,6 +83,10 @@ class Checkpoint:
 
     def tensors(self, stem: str) -> dict[str, Tensor]:
         """The tensors of one group, each in separate memory."""
+        if self._shards:
+            if stem not in (groups := self.groups()):
+                raise self._missing(stem)
+            return groups[stem]
         path, expected = self._file(f"{stem}.safetensors")
         try:
             tensors, sha256 = read_checked(path)
@@ -89,6 +95,27 @@ class Checkpoint:
         if sha256 != expected:
             raise self._changed(path, "its SHA-256 differs")
         return tensors
+
+    def groups(self, cut: Cut | None = None) -> Groups:
+        """The tensors of all groups; with `cut`, what one process holds of them."""
+        if not self._shards:
+            stems = [name.removesuffix(".safetensors") for name in self.manifest["files"] if name != STATE]
+            groups = {stem: self.tensors(stem) for stem in stems}
+            if cut is None:
+                return groups
+            return {stem: {n: cut.of(stem, n, t) for n, t in groups[stem].items()} for stem in stems}
+        digests = {name: entry["sha256"] for name, entry in self.manifest["files"].items()}
+        try:
+            found, changed = read_shards(self._shards, digests, cut)
+        except DataError as error:
+            raise self._changed(self.path, error.problem) from error
+        if changed:
+            raise self._changed(changed[0], "its SHA-256 differs")
+        return found
+
+    @property
+    def _shards(self) -> list[Path]:
+        return shards_in(self.path, self.manifest["files"])
 
     def state(self) -> dict[str, Any]:
         """What is not a tensor."""
@@ -101,8 +128,12 @@ class Checkpoint:
     def _file(self, name: str) -> tuple[Path, str]:
         files = self.manifest["files"]
         if name not in files:
-            raise StorageError(f"this checkpoint has no {name}", where=store.shown(self.path), fix=nearest(name, files))
+            raise self._missing(name)
         return self.path / name, files[name]["sha256"]
+
+    def _missing(self, name: str) -> StorageError:
+        problem, fix = f"this checkpoint has no {name}", nearest(name, self.manifest["files"])
+        return StorageError(problem, where=store.shown(self.path), fix=fix)
 
     def _changed(self, path: Path, how: str) -> StorageError:
         fix = "resume again: the newest checkpoint that verifies will be taken"
@@ -118,31 +149,58 @@ def save_checkpoint(
     keep: int = MIN_CHECKPOINTS,
     good: int | None = None,
     report: Callable[[str], None] = _to_stderr,
+    cut: Cut | None = None,
 ) -> Path:
     """Save a checkpoint in a run folder and return its place; then delete all but the `keep` newest that verify.
 
     That of the step `good` stays too. If saving fails, a StorageError says why, and earlier checkpoints are unchanged.
+    With `cut` all processes save what they hold: the first names the place, and gives it its name when all have
+    written; where one fails, all do.
     """
     home = checkpoints_in(folder)
-    store.require_space(home, sum(map(tensor_bytes, tensors.values())))
-    staged = home / unfinished_name(step)
+    first, by_first = cut is None or cut.share.world.first, _here if cut is None else cut.share.world.by_first
+    size = sum(map(tensor_bytes, tensors.values()))
+    whole = size if cut is None else int(cut.share.world.add(size)[0] / cut.share.replicas)
+    staged: Path | None = None
     try:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(home, store.FOLDER_MODE)
-            store.sync_folder(folder)
-        os.mkdir(staged, store.FOLDER_MODE)
-        files = _write_files(staged, tensors, state)
-        manifest = make_manifest(step, 1 + max(map(sequence, committed(home)), default=0), files)
-        store.write_file(staged / MANIFEST, write_json(manifest).encode())
-        path = _commit(staged, home / f"{step:08d}")
+        staged = home / by_first(lambda: _stage(folder, home, step, whole))
+        files = _write_files(staged, tensors) if cut is None else write_shards(staged, tensors, cut)
+        path = home / by_first(lambda: _finish(home, staged or home, step, files, state))
     except BaseException as error:
-        with contextlib.suppress(WeftError):
-            store.remove_folder(staged, first=MANIFEST)
+        if first and staged is not None:
+            with contextlib.suppress(WeftError):
+                store.remove_folder(staged, first=MANIFEST)
         if isinstance(error, OSError):
             raise store.storage_error(error, home) from error
         raise
-    prune(home, path, max(keep, MIN_CHECKPOINTS), report, good)
+    if first:
+        prune(home, path, max(keep, MIN_CHECKPOINTS), report, good)
     return path
+
+
+def _here(action: Callable[[], str]) -> str:
+    return action()
+
+
+def _stage(folder: Path, home: Path, step: int, size: int) -> str:
+    """Make the folder that a checkpoint is written into; its name."""
+    store.require_space(home, size)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(home, store.FOLDER_MODE)
+        store.sync_folder(folder)
+    staged = home / unfinished_name(step)
+    os.mkdir(staged, store.FOLDER_MODE)
+    return staged.name
+
+
+def _finish(home: Path, staged: Path, step: int, files: dict[str, dict[str, Any]], state: Mapping[str, Any]) -> str:
+    """Write what is not a tensor and the manifest, and give the folder its name."""
+    data = write_json(dict(state)).encode()
+    read_json(data, where=STATE)  # what could not be read back must not be saved
+    files[STATE] = {"bytes": len(data), "sha256": store.write_file(staged / STATE, data)}
+    manifest = make_manifest(step, 1 + max(map(sequence, committed(home)), default=0), files)
+    store.write_file(staged / MANIFEST, write_json(manifest).encode())
+    return _commit(staged, home / f"{step:08d}").name
 
 
 def set_aside(folder: Path, step: int) -> list[str] | None:
@@ -165,9 +223,7 @@ def set_aside(folder: Path, step: int) -> list[str] | None:
     return renamed
 
 
-def _write_files(
-    staged: Path, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]
-) -> dict[str, dict[str, Any]]:
+def _write_files(staged: Path, tensors: Mapping[str, Mapping[str, Tensor]]) -> dict[str, dict[str, Any]]:
     files: dict[str, dict[str, Any]] = {}
     for stem, group in tensors.items():
         name = f"{stem}.safetensors"
@@ -175,9 +231,6 @@ def _write_files(
             raise ValueError(f"not a name for a file: {name!r}")
         sha256, sums = write_checked(staged / name, group)
         files[name] = {"bytes": (staged / name).stat().st_size, "sha256": sha256, "tensors": sums}
-    data = write_json(dict(state)).encode()
-    read_json(data, where=STATE)  # what could not be read back must not be saved
-    files[STATE] = {"bytes": len(data), "sha256": store.write_file(staged / STATE, data)}
     return files
 
 

@@ -19,6 +19,7 @@ from weft.training.folder import RunFolder, check_place
 from weft.training.leftovers import sweep_checkpoints
 from weft.training.naming import fresh_folder, resume_command
 from weft.training.run import size_of
+from weft.training.settings import HOW, Training
 from weft.training.work import Work
 from weft.training.world import World
 
@@ -88,5 +89,8 @@ def check_same(work: Work, folder: RunFolder) -> None:
         )
     parts: dict[str, Any] = {"model": work.model, "objective": work.objective, "training": work.training}
     for name, now in parts.items():
-        if from_json(config[name], Config, where=f"{where}/config.json: {name}") != now:
+        was = from_json(config[name], Config, where=f"{where}/config.json: {name}")
+        if isinstance(was, Training) and isinstance(now, Training):
+            was = was.replace(**{how: getattr(now, how) for how in HOW})
+        if was != now:
             raise ConfigError(f"the {name} differs from the one this run began with", where=where)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from weft.training.checkpoint import Checkpoint
+    from weft.training.shards import Cut
 
 AS_WRITTEN = "put the run's own file back"
 FORMAT = 3
@@ -200,13 +201,18 @@ class RunFolder:
         *,
         last: bool,
         good: int | None = None,
+        cut: "Cut | None" = None,
     ) -> bool:
-        """Save a checkpoint; keep that of step `good`. A full disk costs a warning; the last one is saved elsewhere."""
+        """Save a checkpoint; keep that of step `good`. A full disk costs a warning; the last one is saved elsewhere.
+
+        With `cut` all processes call this, each with what it holds.
+        """
         from weft.training.checkpoint import save_checkpoint
 
-        self._metrics.sync(progress)
+        if cut is None or cut.share.world.first:
+            self._metrics.sync(progress)
         try:
-            save_checkpoint(self.path, step, tensors, state, good=good, report=progress.say)
+            save_checkpoint(self.path, step, tensors, state, good=good, report=progress.say, cut=cut)
             return True
         except StorageError as error:
             if not last:
@@ -214,31 +220,48 @@ class RunFolder:
                     f"warning: no checkpoint at step {step}: {error.problem}; training goes on, and tries again"
                 )
                 return False
-            place = self._rescue(step, tensors, state)
+            place = self._rescue(step, tensors, state, cut)
             if place is None:
                 raise
             fix = f"the run is saved in {store.shown(place)}: go on with {resume_command(place)}"
             raise StorageError(error.problem, where=error.where, fix=fix) from None
 
     def _rescue(
-        self, step: int, tensors: "Mapping[str, Mapping[str, Tensor]]", state: Mapping[str, Any]
+        self,
+        step: int,
+        tensors: "Mapping[str, Mapping[str, Tensor]]",
+        state: Mapping[str, Any],
+        cut: "Cut | None",
     ) -> Path | None:
         """Save beside the run folder, else where temporary files go; returns the place that took it."""
         from weft.training.checkpoint import save_checkpoint
 
+        first = cut is None or cut.share.world.first
         for parent in (self.path.parent, Path(tempfile.gettempdir())):
+            begin = partial(self._begin_beside, parent)
             with contextlib.suppress(StorageError, OSError):
-                place = RunFolder(fresh_folder(f"{self.path.name}-rescued", parent))
+                place = RunFolder(begin() if cut is None else cut.share.world.by_first(begin))
                 try:
-                    place.begin(*(self._began or ({}, {})))
-                    save_checkpoint(place.path, step, tensors, state)
+                    save_checkpoint(place.path, step, tensors, state, cut=cut)
                     with contextlib.suppress(StorageError):
-                        place.write(METRICS, store.read_file(self.path / METRICS, limit=None))
+                        if first:
+                            place.write(METRICS, store.read_file(self.path / METRICS, limit=None))
                     return place.path
                 except BaseException:
-                    shutil.rmtree(place.path, ignore_errors=True)
+                    if first:
+                        shutil.rmtree(place.path, ignore_errors=True)
                     raise
         return None
+
+    def _begin_beside(self, parent: Path) -> str:
+        """Begin this run in another folder; its path."""
+        place = RunFolder(fresh_folder(f"{self.path.name}-rescued", parent))
+        try:
+            place.begin(*(self._began or ({}, {})))
+        except BaseException:
+            shutil.rmtree(place.path, ignore_errors=True)
+            raise
+        return str(place.path)
 
     def resume(self, progress: Progress) -> "Checkpoint | None":
         """The newest checkpoint that verifies; later metrics are dropped, differences of the machine reported."""

@@ -12,6 +12,7 @@ from weft.config import check_fields
 from weft.errors import ConfigError
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
+from weft.training.parallel import Step
 from weft.training.progress import Progress
 from weft.training.schedule import Horizon
 from weft.training.score import HeldOutScore
@@ -95,6 +96,9 @@ class Job:
     world: World
     # renames checkpoints saved after that of a step; returns their new names, None where that one is not there
     set_aside: Callable[[int], list[str] | None] = lambda step: None
+
+    def __post_init__(self) -> None:
+        self.compute = Step(self.model, self.objective)
 
 
 class Clock:

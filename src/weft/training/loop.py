@@ -16,13 +16,16 @@ from torch import Tensor
 from weft.amounts import count
 from weft.core.trunk import recompute_blocks
 from weft.errors import Diverged, Interrupted
+from weft.models.outline import own_tensors
 from weft.training.compiling import compile_blocks, compiles, eagerly, uncompile
 from weft.training.job import Clock, Job, State
 from weft.training.optimizer import Optimizer
 from weft.training.pace import EVALUATIONS, LEAST_PROBE, Pace
+from weft.training.parallel import distribute
 from weft.training.precision import Weights, pick_precision
 from weft.training.schedule import rate
 from weft.training.score import HeldOutScore
+from weft.training.shards import Cut
 from weft.training.slowness import Slowness
 from weft.training.sums import Sums, counted, to_differentiate
 from weft.training.watching import divergence, doing_well, jump
@@ -42,7 +45,11 @@ class Fit:
         self.mine = job.world.share(training.batch)
         dtype = pick_precision(training.precision, job.device)
         recompute_blocks(job.model, bool(training.recompute))
-        self.weights = Weights(job.model.to(job.device), dtype)
+        if saved is None:
+            job.world.copy(own_tensors(job.model).values())
+        distribute(job.compute, job.world, training, job.device, dtype)
+        self.share = job.compute.share
+        self.weights = Weights(job.model, dtype, self.share)
         self.optimizer = Optimizer(self.weights, training, fast=dtype)
         self.best: dict[str, Tensor] | None = None
         self.average: dict[str, Tensor] | None = None
@@ -50,7 +57,6 @@ class Fit:
             self.weights.load(saved["model"])
             self.optimizer.load(saved["optimizer"])
             self.best, self.average = saved.get("best"), saved.get("average")
-        job.world.copy(self.weights.tensors().values())
         self.weights.spread()
         self.compiled = compiles(job)
         if self.compiled:
@@ -123,10 +129,24 @@ class Fit:
 
         It may be called beside a step that waits for ever: until all have met, the weights are those of the last step.
         """
+        if self.divided:
+            kept = "nothing is saved" if self.saved_step < 0 else f"the checkpoint of step {self.saved_step} is kept"
+            return f"; {kept}: weights are shared, and one process cannot save them alone"
         if not self.job.world.first or not self.whole or self.state.step == 0:
             return ""
         self.save(last=True)
         return f"; saved at step {self.saved_step}"
+
+    @property
+    def cut(self) -> Cut | None:
+        """What this process holds of each tensor, where it does not hold all."""
+        shapes = {name: p.shape for name, p in self.weights.work.items()}
+        return Cut(self.share, shapes) if self.share is not None and self.share.divided else None
+
+    @property
+    def divided(self) -> bool:
+        """Whether each process holds a part of the weights alone, and all take part in whatever needs them."""
+        return self.share is not None and self.share.divided
 
     def ended(self) -> bool:
         """Whether all steps are made."""
@@ -148,7 +168,6 @@ class Fit:
         if slow := self.slowness.note(self.clock.now() - began - (job.world.waited - waited)):
             job.progress.say(slow)
         sums = own.over(job.world)
-        job.world.add_gradients(p for p in self.weights.work.values() if p.requires_grad)
         with job.world.turn:
             norm, factor = self.update(sums)
         if not math.isfinite(norm):
@@ -206,7 +225,8 @@ class Fit:
 
     def sound(self) -> bool:
         """Whether all weights are finite numbers."""
-        return all(bool(tensor.isfinite().all()) for tensor in self.weights.tensors().values())
+        sound = all(bool(tensor.isfinite().all()) for tensor in self.weights.tensors().values())
+        return sound if not self.divided else self.job.world.add(not sound)[0] == 0
 
     def does_well(self) -> bool:
         """Whether this state is worth going back to; where the target itself moves, losses do not tell."""
@@ -260,7 +280,9 @@ class Fit:
             better = state.lowest is None or score.loss < state.lowest
             state.lowest, state.waited = (score.loss, 0) if better else (state.lowest, state.waited + 1)
         self.land()
-        self.job.show(self.job.model)
+        if self.job.world.first or self.divided:
+            with self.job.compute.gathered():
+                self.job.show(self.job.model)
         self.pace.looked(self.spent_since(began))
         return score.loss
 
@@ -314,9 +336,9 @@ class Fit:
         good_before = self.state.good_step
         if self.does_well():
             self.state.good_step = self.state.step
-        if self.job.world.first and self.saved_step != self.state.step:
+        if (self.job.world.first or self.divided) and self.saved_step != self.state.step:
             state = self.state.to_json()
-            if self.job.save(self.state.step, tensors, state, last=last, good=self.state.good_step):
+            if self.job.save(self.state.step, tensors, state, last=last, good=self.state.good_step, cut=self.cut):
                 self.saved_step = self.state.step
             else:
                 self.state.good_step = good_before
@@ -341,7 +363,7 @@ class Fit:
             self.score = state.best
         if self.compiled:
             uncompile(self.job.model)
-        return self.weights.kept()
+        return self.weights.whole(self.weights.kept())
 
 
 def lower_rate(lr: float) -> float:
@@ -358,24 +380,26 @@ def accumulate(job: Job, indices: np.ndarray, step: int) -> Sums:
     piece = job.training.micro or len(batch)
     sums = Sums()
     for start in range(0, len(batch), piece):
-        loss = job.objective(job.model, batch[start : start + piece])
-        if loss.count:
+        job.compute.synchronize(start + piece >= len(batch))
+        loss = job.compute(batch[start : start + piece])
+        if loss.count or job.compute.share is not None:  # the others wait for the gradients of an empty piece too
             to_differentiate(loss, counts).backward()
         sums.add(loss)
     return sums
 
 
-@torch.inference_mode()
 def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
     """The score of the model on held-out data, at most `most` samples of it. Further terms count by their weights."""
     job.model.eval()
     sums, wrong = Sums(), 0
     judged = True  # whether every answer is right or wrong
-    with eagerly(job):
+    alone = job.compute.share is None
+    with torch.inference_mode() if alone else torch.no_grad(), eagerly(job):  # gathered weights serve training too
         for batch in job.source.held_out(most=most):
-            loss = job.objective(job.model, batch.to(job.device))
+            loss = job.compute(batch.to(job.device))
             sums.add(loss)
             judged, wrong = judged and loss.wrong is not None, wrong + (loss.wrong or 0)
+    job.compute.let_go()
     return HeldOutScore(sums.loss, wrong / sums.count if judged and sums.count else None, int(sums.count))
 
 

@@ -13,7 +13,7 @@ from weft.core.heads import Head
 from weft.core.row_table import RowTable
 from weft.core.trunk import Trunk
 from weft.errors import ConfigError
-from weft.training.muon import Muon
+from weft.training.muon import Muon, Owners
 from weft.training.precision import Weights
 from weft.training.row_sgd import RowSgd, row_values, with_each_row_once
 from weft.training.settings import Training
@@ -43,11 +43,13 @@ class Optimizer:
             self.rules.append(torch.optim.AdamW(adam, lr=training.lr, betas=(0.9, 0.95), fused=True))
         if matrices:
             lr = training.lr * training.matrix_lr
-            self.rules.append(Muon(matrices, lr=lr, weight_decay=training.weight_decay, dtype=fast))
+            rows = {id(weights.master[n]): weights.rows(n) for n in self.hidden}
+            owners = Owners(weights.share, rows) if weights.share is not None and weights.share.divided else None
+            self.rules.append(Muon(matrices, lr=lr, weight_decay=training.weight_decay, dtype=fast, owners=owners))
         tables = [weights.master[n] for n in self.rows]
         if tables:
             self.rules.append(RowSgd(tables, lr=training.lr, clip=training.clip))
-        _let_gradients_be_sparse(weights.model)
+        _let_gradients_be_sparse(weights.model, alone=weights.share is None)
         self._zeros: dict[str, Tensor] = {}  # gradients of tables of which a step reads some rows, between two steps
         self._peaks = [[group["lr"] for group in rule.param_groups] for rule in self.rules]
 
@@ -102,9 +104,9 @@ class Optimizer:
         grads: list[Tensor] = [row_values(p.grad) for p in self.weights.master.values() if p.grad is not None]
         if not grads:
             return 0.0
-        norm = _norm(torch._foreach_norm(grads)) / max(count, 1)
+        norm = self._over_parts(_norm(torch._foreach_norm(grads))) / max(count, 1)
         if math.isinf(norm):  # squares of numbers beyond 1e19 overflow fp32
-            norm = _norm([grad.cpu().double().norm() for grad in grads]) / max(count, 1)
+            norm = self._over_parts(_norm([grad.cpu().double().norm() for grad in grads])) / max(count, 1)
         if not math.isfinite(norm):
             return norm
         clip = self.training.clip
@@ -120,6 +122,11 @@ class Optimizer:
                 rule.step()
         self.weights.spread()
         return norm
+
+    def _over_parts(self, norm: float) -> float:
+        """The norm of whole gradients, of that of this process's parts."""
+        share = self.weights.share
+        return norm if share is None or not share.divided else math.sqrt(share.sum(norm * norm))
 
     @contextmanager
     def _rows_among_zeros(self, weights: Mapping[str, Tensor]) -> Iterator[None]:
@@ -176,15 +183,18 @@ def _parameters_of(model: nn.Module, kind: type[nn.Module]) -> set[int]:
     return {id(p) for m in model.modules() if isinstance(m, kind) for p in m.parameters()}
 
 
-def _let_gradients_be_sparse(model: nn.Module) -> None:
+def _let_gradients_be_sparse(model: nn.Module, *, alone: bool) -> None:
     """On a CPU, have large tables give the gradients of the rows that were read, and no zeros for all others.
 
-    A table that another part reads too (a tied head) keeps its whole gradient.
+    A table that another part reads too (a tied head) keeps its whole gradient, and so do all where a process is not
+    alone: gradients are added up in buffers of whole tables.
     """
     owners = Counter(id(p) for m in model.modules() for p in m.parameters(recurse=False))
     for m in model.modules():
         if isinstance(m, nn.Embedding) and m.num_embeddings >= MANY_ROWS and m.weight.device.type == "cpu":
-            m.sparse = owners[id(m.weight)] == 1
+            m.sparse = alone and owners[id(m.weight)] == 1
+        elif isinstance(m, RowTable):
+            m.sparse = alone
 
 
 def _is_table(model: nn.Module, p: Tensor) -> bool:

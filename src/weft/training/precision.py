@@ -1,7 +1,7 @@
 """Precision: in which number format to compute, and the fp32 master copy behind bf16 weights."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import torch
@@ -11,6 +11,7 @@ from weft.core.row_table import RowTable
 from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
 from weft.models.outline import own_tensors
+from weft.training.shares import Share
 
 MIN_BF16_SPEEDUP = 1.3  # bf16 products over fp32 products a second, above which the rounding is worth it
 RATE_SECONDS, COMPARED_SECONDS = 0.25, 0.05  # how long products are timed: for their rate; to compare two formats
@@ -60,19 +61,21 @@ def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
 
 
 class Weights:
-    """A model's parameters as the optimizer sees them: fp32 always.
+    """A model's parameters as the optimizer sees them: fp32 always, and of each the part that this process holds.
 
     In bf16 the trunk and the head compute with rounded copies; embedders and tables of rows keep fp32, where small sums
-    matter.
+    matter. What processes hold together (`share`) is rounded while it is gathered, and kept in fp32 alone.
     """
 
-    def __init__(self, model: nn.Module, dtype: torch.dtype):
-        self.model = model
+    def __init__(self, model: nn.Module, dtype: torch.dtype, share: Share | None = None):
+        self.model, self.share = model, share
         exact = {id(p) for m in model.modules() if isinstance(m, Embedder | RowTable) for p in m.parameters()}
         self.work = dict(model.named_parameters())
         self.master: dict[str, Tensor] = {}
         for name, p in self.work.items():
-            if dtype is torch.float32 or id(p) in exact or not p.is_floating_point():
+            if share is not None:
+                self.master[name] = p.detach().to_local()  # type: ignore[attr-defined]
+            elif dtype is torch.float32 or id(p) in exact or not p.is_floating_point():
                 self.master[name] = p
             else:
                 self.master[name] = p.detach().clone().requires_grad_(p.requires_grad)
@@ -83,12 +86,13 @@ class Weights:
     def collect(self) -> None:
         """Hand the gradients of the rounded copies to the master copy."""
         for p, m in self._pairs:
-            m.grad = None if p.grad is None else p.grad.to(m.dtype)
+            own = p.grad if self.share is None or p.grad is None else p.grad.to_local()  # type: ignore[attr-defined]
+            m.grad = None if own is None else own.to(m.dtype)
 
     @torch.no_grad()
     def spread(self) -> None:
         """Round the master copy into the model."""
-        if self._pairs:
+        if self._pairs and self.share is None:
             torch._foreach_copy_([p for p, _ in self._pairs], [m for _, m in self._pairs])
 
     def clear(self) -> None:
@@ -99,6 +103,18 @@ class Weights:
     def tensors(self) -> dict[str, Tensor]:
         """The model's weights in full precision, buffers included, by name."""
         return {name: self.master.get(name, t).detach() for name, t in own_tensors(self.model).items()}
+
+    def rows(self, name: str) -> int:
+        """The rows of a whole weight."""
+        return len(self.work[name])
+
+    def whole(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """What `kept` gave, as whole tensors in all processes."""
+        share = self.share
+        if share is None or not share.divided:
+            return dict(tensors)
+        there = {name: t.to(share.world.device) for name, t in tensors.items() if name in self.work}
+        return {n: share.whole(there.pop(n), self.rows(n)).cpu() if n in there else t for n, t in tensors.items()}
 
     def kept(self) -> dict[str, Tensor]:
         """The same, copied into memory of the host: that of a GPU is for what training needs."""

@@ -14,7 +14,7 @@ from weft.batches.features import InputSource
 from weft.core.threads import suited_threads
 from weft.errors import ConfigError, StorageError, listed, placed
 from weft.machine import memory
-from weft.models.outline import outline, own_tensors
+from weft.models.outline import built, outline, own_tensors
 from weft.models.stream import Model
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import shown
@@ -24,10 +24,13 @@ from weft.training.checkpoint import STATE, Checkpoint, latest, set_aside
 from weft.training.devices import device_memory, pick_device
 from weft.training.features import FeatureStore, frozen_reader, kept_inputs
 from weft.training.folder import RunFolder
+from weft.training.parallel import share_of
 from weft.training.precision import Weights, pick_precision
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Horizon
 from weft.training.settings import Training
+from weft.training.shards import Cut
+from weft.training.shares import Share
 from weft.training.signals import StopRequest
 from weft.training.trial import step_seconds
 from weft.training.work import SINGLE_THREAD_WEIGHTS, Work, build
@@ -54,12 +57,16 @@ def perform(
     """Train, from the start or from the last checkpoint, in a folder that was claimed."""
     world.compare(work.identity())
     device = pick_device()
+    if world.size == 1 and work.training.parallel == "shard":
+        progress.say("parallel=shard: this is the only process, and holds all weights (torchrun starts several)")
     model = build(work.model, work.training.seed, work.start, work.frozen)
     with suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
         found = _found(folder, resume, progress, world)
-        saved = None if found is None else _saved(found, work, model)
+        share = share_of(world, work.training)
+        saved = None if found is None else _saved(found, work, model, share)
         began = time.monotonic()
-        work = _with_features(work, model, folder, {} if saved is None else saved[1]["model"], progress, stop, world)
+        whole = found.tensors("model") if found is not None and work.versions else {}
+        work = _with_features(work, model, folder, whole, progress, stop, world)
         job = loop.Job(
             model=model,
             objective=work.objective.build(),
@@ -69,7 +76,7 @@ def perform(
             seconds=work.budget.seconds,
             note=_notes(work.training, folder, progress, found) if world.first else (lambda line: None),
             save=partial(folder.save, progress=progress),
-            show=_shows(work, folder, progress) if world.first else (lambda model: None),
+            show=_shows(work, folder if world.first else None, progress),
             progress=progress,
             stop=stop,
             world=world,
@@ -77,8 +84,7 @@ def perform(
         )
         if saved is None:
             spent = world.agree(time.monotonic() - began) if work.versions else 0.0  # counts as time of the run
-            share = world.computing_at_once
-            timed = partial(step_seconds, work, device, share=share)
+            timed = partial(step_seconds, work, device, share=world.computing_at_once)
             horizon = work.budget.horizon(work.source, work.training.batch, timed)
             state = loop.State(horizon=Horizon(end=int(world.agree(horizon.end))), seconds=spent)
         else:
@@ -90,6 +96,8 @@ def perform(
         warning = _worse_than_nothing(work, job, fit) if world.first else ""
         if warning:
             progress.say(f"warning: {warning}")
+    if job.compute.share is not None:  # the processes part: each has a model of its own again
+        model = built(work.model).freeze(*work.frozen)
     model.float()
     model.load_state_dict(dict(weights), strict=False)
     with torch.inference_mode(), suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
@@ -125,8 +133,13 @@ def _with_features(
     return replace(work, source=source.with_inputs(kept))
 
 
-def _saved(found: Checkpoint, work: Work, model: Model) -> tuple[loop.State, dict[str, dict[str, Tensor]]]:
-    """Where a run stands, and the tensors of its checkpoint by group; refused where they are not this run's."""
+def _saved(
+    found: Checkpoint, work: Work, model: Model, share: Share | None
+) -> tuple[loop.State, dict[str, dict[str, Tensor]]]:
+    """Where a run stands, and the tensors of its checkpoint by group; refused where they are not this run's.
+
+    Of tensors that processes share, the part of this one.
+    """
     where = shown(found.path / STATE)
     state = loop.State.from_json(found.state(), where)
     end = state.horizon.end
@@ -135,9 +148,13 @@ def _saved(found: Checkpoint, work: Work, model: Model) -> tuple[loop.State, dic
     ):  # patience ends earlier
         problem = f"the run stands at step {state.step} of {end}, against {found.step} of {work.budget.steps or end}"
         raise ConfigError(problem, where=where, fix="restore the folder from a copy, or start a new run")
-    names = [name.removesuffix(".safetensors") for name in found.manifest["files"] if name.endswith(".safetensors")]
-    saved = {stem: found.tensors(stem) for stem in ("model", "optimizer", *names)}
-    shapes = {name: tensor.shape for name, tensor in own_tensors(model).items()}
+    weights = {name: p.shape for name, p in model.named_parameters()}
+    saved = found.groups(Cut(share, weights) if share is not None and share.divided else None)
+    for stem in ("model", "optimizer"):
+        if stem not in saved:
+            found.tensors(stem)  # refuses
+    shapes = {name: (t if share is None or name not in weights else share.of(t)).shape
+              for name, t in own_tensors(model).items()}  # fmt: skip
     for stem in saved:
         place = shown(found.path / f"{stem}.safetensors")
         if broken := broken_tensors(saved[stem]):
@@ -190,15 +207,16 @@ def _notes(
     return note
 
 
-def _shows(work: Work, folder: RunFolder, progress: Progress) -> Callable[[Model], None]:
-    """What draws pictures of a model into the run folder; a full disk is no reason to stop."""
+def _shows(work: Work, folder: RunFolder | None, progress: Progress) -> Callable[[Model], None]:
+    """What draws pictures of a model into the run folder, if there is one; a full disk is no reason to stop."""
 
     def show(model: Model) -> None:
         if work.illustrate is None:
             return
         try:
             for name, picture in work.illustrate(model).items():
-                folder.write(name, picture)
+                if folder is not None:
+                    folder.write(name, picture)
         except StorageError as error:
             progress.say(f"warning: {error}")
 

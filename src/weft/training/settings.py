@@ -6,6 +6,8 @@ from typing import ClassVar, Literal
 from weft.config import Config
 from weft.errors import ConfigError
 
+HOW = ("parallel", "replicas")  # how processes compute a run together: another way goes on with the same run
+
 
 class Training(Config):
     """How a model is trained. A setting of None is chosen by the plan and written into the run.
@@ -34,6 +36,8 @@ class Training(Config):
     loss_chunk: int | None = None
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     compile: Literal["auto", "never", "always"] = "auto"
+    parallel: Literal["replicate", "shard"] = "replicate"
+    replicas: int = 1
     evaluate_every: int | None = None
     checkpoint_every: int | None = None
     patience: int | None = None
@@ -67,6 +71,9 @@ class Training(Config):
         "precision": "number format (mixed precision): fp32, bf16 or auto, which takes the faster one on this machine",
         "compile": "torch.compile: always, never or auto, which compiles runs of half an hour and more where native "
         "code does not compute their steps",
+        "parallel": "several processes (torchrun): replicate, where each holds all weights, or shard, where they share "
+        "them (FSDP); one process holds all",
+        "replicas": "groups of processes that each share a copy of the weights, under parallel=shard (HSDP)",
         "evaluate_every": "steps between evaluations on held-out data (validation); by default ten evaluations in a "
         "run, which take at most a tenth of the time of --minutes",
         "checkpoint_every": "steps between checkpoints; by default one checkpoint each minute",
@@ -84,10 +91,13 @@ class Training(Config):
         for name in ("weight_decay", "table_decay", "clip", "warmup", "average"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"must not be negative, found {getattr(self, name)}", where=name)
-        for name in ("batch", "micro", "loss_chunk", "evaluate_every", "checkpoint_every", "patience"):
+        for name in ("batch", "micro", "loss_chunk", "replicas", "evaluate_every", "checkpoint_every", "patience"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"must be at least 1, found {value}", where=name)
+        if self.replicas > 1 and self.parallel != "shard":
+            problem = "replicas of shared weights are asked for, and weights are not shared"
+            raise ConfigError(problem, where="replicas", fix="add --set parallel=shard")
         for name, most in (("batch", 2**20), ("seed", 2**63 - 1)):
             if not 0 <= getattr(self, name) <= most:
                 raise ConfigError(f"expected from 0 to {most}, found {getattr(self, name)}", where=name)

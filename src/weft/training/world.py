@@ -13,8 +13,9 @@ where a wait may take as long as reading and encoding the data takes; numbers of
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,10 +23,12 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from weft.errors import ConfigError, Interrupted, WeftError
+from weft.errors import ConfigError, Interrupted, StorageError, WeftError
+from weft.storage.store import storage_error
 from weft.training.attendance import PATIENCE, Attendance, shared_store
 from weft.training.launched import launched
 
+ACTING_PATIENCE = 600.0  # seconds that a process which is asked to stop waits for what the first one does for all
 LOOK = 0.2  # seconds, at most, between two looks at a text that another process is to write
 
 
@@ -135,23 +138,14 @@ class World:
             dist.all_reduce(total)
             return total.tolist()
 
-    def add_gradients(self, params: Iterable[Tensor]) -> None:
-        """Gradients summed over the processes, in place."""
-        if self.size > 1:
-            with self.together():
-                for p in params:
-                    if p.grad is None:
-                        p.grad = torch.zeros_like(p)
-                    elif p.grad.is_sparse:  # not every backend adds up rows that differ between processes
-                        p.grad = p.grad.to_dense()
-                    dist.all_reduce(p.grad)
-
     def copy(self, tensors: Iterable[Tensor]) -> None:
-        """The first process's tensors, in place, in all processes."""
+        """The first process's tensors, in place, in all processes: one at a time where collectives compute."""
         if self.size > 1:
             with self.together():
                 for tensor in tensors:
-                    dist.broadcast(tensor, 0)
+                    there = tensor.to(self.device)
+                    dist.broadcast(there, 0)
+                    tensor.copy_(there)
 
     def agree(self, number: float) -> float:
         """The first process's number, in all processes."""
@@ -172,7 +166,7 @@ class World:
 
     def compare(self, own: Mapping[str, str], error: Exception | None = None) -> None:
         """Refuse, in all processes, to train what is not the same in each; `error` is why this one cannot train."""
-        every = self._gather(json.dumps(dict(own) if error is None else _refusal(error)))
+        every = self.gather(json.dumps(dict(own) if error is None else _refusal(error)))
         if error is not None:
             return
         for rank, told in enumerate(map(json.loads, every)):
@@ -212,30 +206,50 @@ class World:
         finally:
             self.waited += time.monotonic() - began
 
-    def _gather(self, text: str) -> list[str]:
+    def by_first(self, action: Callable[[], str]) -> str:
+        """What an action of the first process gives, in all processes; what it refuses is refused by all."""
+        told: dict[str, Any] = {}
+        error: WeftError | None = None
+        if self.first:
+            try:
+                told = {"done": action()}
+            except OSError as cause:
+                error = storage_error(cause, Path(cause.filename or "."))
+            except WeftError as cause:
+                error = cause
+            told = told if error is None else {"problem": error.problem, "where": error.where, "fix": error.fix}
+        told = json.loads(self.tell(json.dumps(told), ACTING_PATIENCE))
+        if error is not None:
+            raise error
+        if "problem" in told:
+            raise StorageError(told["problem"], where=told["where"], fix=told["fix"])
+        done: str = told["done"]
+        return done
+
+    def gather(self, text: str, patience: float = PATIENCE) -> list[str]:
         """The texts of all processes, by rank, in all processes."""
         if self.size == 1:
             return [text]
         self._write(text)
-        return [self._read(rank) for rank in range(self.size)]
+        return [self._read(rank, patience) for rank in range(self.size)]
 
-    def tell(self, text: str = "") -> str:
+    def tell(self, text: str = "", patience: float = PATIENCE) -> str:
         """The first process's text, in all processes. Until it speaks the others wait."""
         if self.size == 1:
             return text
         self._write(text if self.first else "")
-        return text if self.first else self._read(0)
+        return text if self.first else self._read(0, patience)
 
     def _write(self, text: str) -> None:
         self._texts += 1
         with suppress(RuntimeError):  # whoever reads it notices that the store is gone
             self._store.set(f"{self._texts} {self.rank}", json.dumps(text))
 
-    def _read(self, rank: int) -> str:
+    def _read(self, rank: int, patience: float) -> str:
         """The text that a process wrote last, or will write next. Nothing but Python waits here: signals are heard."""
         assert self.attendance is not None
         place, pause = f"{self._texts} {rank}", 0.005
-        with self.together():
+        with self.together(patience):
             while not self._store.check([place]):
                 if left := self.attendance.left(rank):
                     raise RuntimeError(left)

@@ -1,0 +1,184 @@
+"""Parallel: a model and its loss as one module that several processes compute together (torch's FSDP2).
+
+    replicate     each process holds all weights; gradients are added up, block by block, while the others are made
+    shard         each holds a part of every weight, its gradient and its optimizer; blocks are gathered as they compute
+    shard, and    processes in `replicas` groups: weights are shared within a group, gradients added up between groups
+      replicas
+
+All three are `fully_shard` on a mesh of (replicas, processes that share): one process that shares with itself alone
+holds everything. What processes send and wait for goes through `World.together`, so that a wait hears signals.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from weft.core.block import Block
+from weft.core.row_table import RowTable
+from weft.core.trunk import compute_in
+from weft.errors import ConfigError
+from weft.modalities.embedder import Embedder
+from weft.objectives.objective import Loss, Objective
+from weft.training.settings import Training
+from weft.training.shares import Share
+from weft.training.world import World
+
+
+class Step(nn.Module):
+    """A model and its objective: what is called in a step, and in an evaluation."""
+
+    def __init__(self, model: nn.Module, objective: Objective):
+        super().__init__()
+        self.model, self.objective = model, objective
+        self.share: Share | None = None  # which part of the weights this process holds; None: it computes alone
+        self.outer: tuple[Any, ...] = ()  # what is gathered for a whole step: all that stands outside of blocks
+
+    def forward(self, batch: Any) -> Loss:
+        for part in self.outer[:-1]:  # the last one is this module, gathered when it is called
+            part.unshard()
+        return self.objective(self.model, batch)
+
+    def synchronize(self, on: bool) -> None:
+        """Whether the next way back ends with gradients added up: only that of the last piece of a step does."""
+        for part in self._parts():
+            part.set_requires_gradient_sync(on, recurse=False)
+
+    def let_go(self) -> None:
+        """Forget weights that were gathered and not used on a way back: they change with the next step."""
+        for part in self._parts():
+            part.reshard()
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        """The model can be called by any of its methods, in all processes that share weights."""
+        for part in self.outer:
+            part.unshard()
+        try:
+            yield
+        finally:
+            self.let_go()
+
+    def _parts(self) -> Iterator[Any]:
+        """The modules whose weights are gathered together."""
+        if self.share is None:
+            return
+        from torch.distributed.fsdp import FSDPModule
+
+        yield from (part for part in self.modules() if isinstance(part, FSDPModule))
+
+
+def share_of(world: World, training: Training) -> Share | None:
+    """Which part of the weights a process of this world holds; None in a world of one."""
+    replicas = training.replicas if training.parallel == "shard" else world.size
+    if world.size == 1:
+        return None
+    if world.size % replicas:
+        problem = f"{world.size} processes do not divide into {replicas} replicas"
+        raise ConfigError(problem, where="replicas", fix="take a number that divides the processes")
+    return Share(world, parts=world.size // replicas)
+
+
+def distribute(step: Step, world: World, training: Training, device: torch.device, dtype: torch.dtype) -> None:
+    """Have the processes of a world hold and compute the weights of a step together; from here on on the device.
+
+    Weights stay in fp32, and are rounded to `dtype` while they are gathered; embedders and tables of rows are not.
+    """
+    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+
+    share = share_of(world, training)
+    if share is None:
+        step.to(device)
+        return
+    for buffer in step.buffers():
+        buffer.data = buffer.data.to(device)
+    with world.together():
+        mesh = share.meet(device)
+    fast = None if dtype is torch.float32 else dtype
+    exact = torch.float32 if fast else None
+    how = MixedPrecisionPolicy(param_dtype=fast, reduce_dtype=exact, cast_forward_inputs=False)
+    plain = MixedPrecisionPolicy(cast_forward_inputs=False)
+    again = share.parts > 1  # whether blocks are gathered once more on the way back
+    model = step.model
+    for block in _apart(model):
+        fully_shard(block, mesh=mesh, mp_policy=how, reshard_after_forward=again)
+    never_rounded = _exact(model) if fast is not None else set()
+    if never_rounded:
+        step.exact = _Exact(model)
+        others = {p for p in model.parameters() if p not in never_rounded}
+        fully_shard(step.exact, mesh=mesh, mp_policy=plain, reshard_after_forward=False, ignored_params=others)
+        step.outer = (step.exact,)
+    held = _exact(model) if never_rounded else None
+    fully_shard(step, mesh=mesh, mp_policy=how, reshard_after_forward=False, ignored_params=held)
+    step.outer, step.share = (*step.outer, step), share
+    compute_in(model, dtype)
+    for part in step._parts():
+        _add_up(part, share)
+
+
+class _Exact(nn.Module):
+    """The weights of a model that are never rounded, gathered together; it is never called."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self) -> None: ...
+
+
+def _exact(model: nn.Module) -> set[nn.Parameter]:
+    """The weights that are never rounded."""
+    return {p for m in model.modules() if isinstance(m, Embedder | RowTable) for p in m.parameters()}
+
+
+def _apart(model: nn.Module) -> list[Block]:
+    """The blocks that can be gathered by themselves: no weight of theirs is also a weight of something else."""
+    owners = Counter(id(p) for m in model.modules() for p in m.parameters(recurse=False))
+    blocks = [part for part in model.modules() if isinstance(part, Block)]
+    inner = {id(part) for block in blocks for part in block.modules() if part is not block}
+    alone = [block for block in blocks if id(block) not in inner and next(block.parameters(), None) is not None]
+    return [block for block in alone if _own(block, owners)]
+
+
+def _own(block: Block, owners: Counter[int]) -> bool:
+    within = Counter(id(p) for m in block.modules() for p in m.parameters(recurse=False))
+    return all(owners[p] == count for p, count in within.items())
+
+
+def _add_up(part: Any, share: Share) -> None:
+    """Have gradients be sums over all processes, never means, and waits for them be heard."""
+    if share.divided:
+        part.set_gradient_divide_factor(1.0)
+        part.set_force_sum_reduction_for_comms(True)
+    part.set_reduce_scatter_unused_params(True, recurse=False)
+    part.set_custom_all_gather(_Gather(share.world))
+    part.set_custom_reduce_scatter(_Scatter(share.world))
+    if share.replicas > 1:
+        part.set_all_reduce_hook(share.add_up)
+
+
+class _Sent:
+    """What FSDP2 has processes exchange, in a wait that hears signals."""
+
+    def __init__(self, world: World):
+        self.world = world
+
+    def allocate(self, size: Sequence[int], *, dtype: torch.dtype, device: torch.device) -> Tensor:
+        """Memory for what is exchanged."""
+        return torch.empty(*size, dtype=dtype, device=device)
+
+
+class _Gather(_Sent):
+    def __call__(self, output_tensor: Tensor, input_tensor: Tensor, group: Any, async_op: bool = False) -> Any:
+        with self.world.together():
+            return dist.all_gather_into_tensor(output_tensor, input_tensor, group=group, async_op=async_op)
+
+
+class _Scatter(_Sent):
+    def __call__(self, output_tensor: Tensor, input_tensor: Tensor, group: Any, op: Any, async_op: bool = False) -> Any:
+        with self.world.together():
+            return dist.reduce_scatter_tensor(output_tensor, input_tensor, group=group, op=op, async_op=async_op)
