@@ -63,6 +63,7 @@ def simulated(given: dict[str, Any]) -> dict[str, float]:
         recompute_blocks(model, given["recompute"])
         for block in [part for part in model.modules() if isinstance(part, Block)]:
             fully_shard(block, mesh=mesh, mp_policy=half)
+        fully_shard(model.embed, mesh=mesh, reshard_after_forward=False)  # never rounded, gathered for the whole step
         fully_shard(step, mesh=mesh, mp_policy=half)
         rule = torch.optim.AdamW(step.parameters(), foreach=True)
         ids = torch.zeros(given["rows"], given["context"] + 1, dtype=torch.int64)

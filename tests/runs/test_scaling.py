@@ -11,7 +11,7 @@ from weft.errors import ConfigError, DataError
 from weft.runs.scaling import plan
 
 BOOK = [str(path) for path in EVERY["language-model"].data]
-SIZE = {"dim": 64, "depth": 2, "heads": 2, "precision": "bf16", "optimizer": "adamw", "batch": 8}
+SIZE = {"dim": 64, "depth": 2, "heads": 2, "precision": "bf16", "optimizer": "adamw", "batch": 8, "parallel": "shard"}
 
 
 def test_more_devices_hold_less_each_and_send() -> None:
@@ -25,6 +25,9 @@ def test_a_plan_says_what_does_not_fit_and_what_the_network_bounds() -> None:
     assert not tight.numbers["fits"] and "does NOT fit" in tight.lines["memory"] and "micro" in tight.lines["advice"]
     assert tight.numbers["recompute"], "computed again where memory would not suffice"
     assert tight.lines["bound"].startswith("network-bound: HSDP")
+    copies = plan(BOOK, steps=10, memory=1e-4, devices=8, network=1e-3, **{**SIZE, "parallel": "replicate"})
+    assert "parallel=shard" in copies.lines["advice"] and copies.lines["parallel"] == "replicate on 8 devices"
+    assert "HSDP" not in copies.lines["bound"]
     quick = plan(BOOK, steps=10, memory=80, devices=8, network=1e6, speed=1e-6, **SIZE)
     assert quick.numbers["fits"] and not quick.numbers["recompute"] and "bound" not in quick.lines
 

@@ -21,13 +21,13 @@ SIMULATION = Path(__file__).parents[1] / "helpers" / "many_ranks.py"
 WIDTH, DEPTH, HEADS, VOCAB, ROWS, CONTEXT = 512, 6, 8, 16_000, 2, 512
 
 
-def planned(devices: int, *, shard: bool = True, **training: Any) -> Footprint:
+def planned(devices: int, *, parallel: str = "shard", **training: Any) -> Footprint:
     model = LANGUAGE_MODELS["llama"](Size(dim=WIDTH, depth=DEPTH, heads=HEADS, context=CONTEXT), vocab=VOCAB)
     ids = torch.zeros(ROWS, CONTEXT, dtype=torch.int64)
-    settings = Training(**{"optimizer": "adamw", **training})
+    settings = Training(**{"optimizer": "adamw", "parallel": parallel, **training})
     work = Work(model, NextToken.Config(chunk=settings.loss_chunk), None, settings, Budget(steps=1))  # type: ignore[arg-type]
     batch = Samples(EvenIds(ids), AtTokens(ids))
-    return footprint(work, batch, devices=devices, dtype=torch.bfloat16, shard=shard)
+    return footprint(work, batch, devices=devices, dtype=torch.bfloat16)
 
 
 @pytest.mark.slow
@@ -51,5 +51,7 @@ def test_recomputing_and_chunks_take_less_and_processes_share() -> None:
     assert again.activations < plain.activations / 2 and again.operations == pytest.approx(plain.operations * 4 / 3)  # type: ignore[operator]
     assert chunks.loss < plain.loss and chunks.memory < plain.memory
     assert many.weights == plain.weights / 8 and many.network > 0 == plain.network
-    assert planned(8, shard=False).weights == plain.weights
+    copies, mixed = planned(8, parallel="replicate"), planned(8, replicas=2)
+    assert copies.weights == plain.weights and copies.gathered > many.gathered
+    assert mixed.weights == plain.weights / 4 and copies.network < mixed.network
     assert planned(1, optimizer="muon").optimizer < plain.optimizer

@@ -57,8 +57,8 @@ def check(
     epilog=examples(
         "weft plan book.txt                         memory and minutes on this machine",
         "weft plan texts/ --preset large --set recompute=true",
-        "weft plan texts/ --set devices=8 --set memory=80   eight GPUs of 80 GB that share the weights (FSDP)",
-        "weft plan texts/ --set devices=64 --set network=100 --set speed=200 --json",
+        "weft plan texts/ --set devices=8 --set memory=80 --set parallel=shard   eight that share weights",
+        "weft plan texts/ --set devices=64 --set parallel=shard --set replicas=8 --set network=100 --json",
     )
 )
 def plan(

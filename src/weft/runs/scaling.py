@@ -25,6 +25,7 @@ from weft.training.footprint import Footprint, footprint
 from weft.training.precision import pick_precision, product_rate
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Budget
+from weft.training.settings import Training
 from weft.training.work import Work
 
 GB = 1e9
@@ -79,8 +80,8 @@ def plan(
 ) -> Planned:
     """What a training takes. `settings` are those of `weft train`, and devices, memory (GB), network (Gb/s), speed.
 
-    `devices` share the weights between them (`speed` is in TFLOP/s of one). Data that `weft train` would refuse is
-    refused with the same words.
+    `devices` compute together as `parallel` and `replicas` say (`speed` is in TFLOP/s of one). Data that `weft train`
+    would refuse is refused with the same words.
     """
     sources = tuple(str(one) for one in ([data] if isinstance(data, str | Path) else data))
     own = {name: value for name, value in settings.items() if name not in WORDS}
@@ -128,11 +129,13 @@ def _said(made: Plan, machines: Devices, dtype: torch.dtype) -> Planned:
         "computing_seconds": computing,
         "steps": horizon,
         "minutes": None if step is None else horizon * step / 60,
+        "parallel": work.training.parallel,
+        "replicas": work.training.replicas,
         "recompute": bool(work.training.recompute),
         "loss_chunk": getattr(work.objective, "chunk", None),
         "precision": {torch.float32: "fp32", torch.bfloat16: "bf16"}.get(dtype, "fp16"),
     }  # fmt: skip
-    return Planned({**made.lines, **_words(found, machines, numbers)}, numbers)
+    return Planned({**made.lines, **_words(found, machines, numbers, work.training)}, numbers)
 
 
 def _for_each(work: Work, machines: Devices) -> tuple[Work, int]:
@@ -142,7 +145,7 @@ def _for_each(work: Work, machines: Devices) -> tuple[Work, int]:
     return work, -(-work.training.batch // machines.devices)
 
 
-def _words(found: Footprint, machines: Devices, numbers: dict[str, Any]) -> dict[str, str]:
+def _words(found: Footprint, machines: Devices, numbers: dict[str, Any], training: Training) -> dict[str, str]:
     """The same for people."""
     shares = {"weights": found.weights, "optimizer": found.optimizer, "gradients": found.gradients,
               "gathered weights": found.gathered if machines.devices > 1 else 0.0,
@@ -154,8 +157,12 @@ def _words(found: Footprint, machines: Devices, numbers: dict[str, Any]) -> dict
     lines = {"memory": f"{found.memory / GB:.2f} GB of {machines.memory / GB:.1f} GB a device: {fits}{again}{more}"}
     lines["of these"] = f"{parts} GB" if parts else "less than 0.01 GB"
     if not numbers["fits"]:
-        lines["advice"] = "a smaller --set micro=, --set recompute=true, a smaller model, or more devices"
+        apart = machines.devices > 1 and training.parallel == "replicate"
+        share = "--set parallel=shard (the devices share the weights), " if apart else ""
+        lines["advice"] = f"{share}a smaller --set micro=, --set recompute=true, a smaller model, or more devices"
     if machines.devices > 1:
+        copies = f", {training.replicas} copies (replicas)" if training.replicas > 1 else ""
+        lines["parallel"] = f"{training.parallel}{copies} on {machines.devices:,} devices"
         lines["network"] = f"{count(found.network)}B a step and device: {numbers['network_seconds']:.2g} s"
     computing, sending = numbers["computing_seconds"], numbers["network_seconds"]
     if computing is not None:
@@ -164,9 +171,9 @@ def _words(found: Footprint, machines: Devices, numbers: dict[str, Any]) -> dict
             60 * numbers["minutes"]
         )
         if machines.devices > 1 and sending > computing:
-            lines["bound"] = (
-                "network-bound: HSDP (weights shared within a machine) or more tokens a rank (--set batch=)"
-            )
+            shared = training.parallel == "shard"
+            hsdp = "HSDP (--set replicas=: weights shared within a machine) or " if shared else ""
+            lines["bound"] = f"network-bound: {hsdp}more tokens a rank (--set batch=)"
     return lines
 
 

@@ -1,12 +1,15 @@
 """Footprint: what a training step takes of one process's memory, and sends between processes. Nothing is computed.
 
-By closed forms for weights, for P weights on N processes that shard them (FSDP2), P_blocks of them in blocks:
+By closed forms for weights, for P weights on N processes that share them (`parallel`), P_blocks of them in blocks:
 
     weights, gradients, optimizer     4 P / N each; AdamW has two states (8 P / N), Muon one for the matrices it updates
-    gathered                          what stands outside of blocks, and a block, in the format that computes
+    gathered                          what stands outside of blocks, and a block, in the format that computes; embedders
+                                      in fp32. Where processes replicate weights, all are copied for the step
     a block on the way back           the next block gathered too, its gradients whole in fp32 before they are shared
+    an update by Muon                 two numbers for each of a part, and five for each of one whole matrix
     padding                           rows of a tensor are filled up to a multiple of N
-    network                           all gathered forward, blocks once more on the way back; gradients added in fp32
+    network                           all gathered forward, blocks once more on the way back; gradients added in fp32:
+                                      4 P where they are shared, 8 P where each process has the sum of all
 
 What a step keeps for its way back, and its operations, are counted in a pass of tensors without numbers.
 """
@@ -21,8 +24,10 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from weft.core.block import Block
 from weft.core.heads import PerToken
+from weft.core.row_table import RowTable
 from weft.core.trunk import Trunk, recompute_blocks
 from weft.errors import ConfigError
+from weft.modalities.embedder import Embedder
 from weft.models.outline import built, outline
 from weft.objectives.token_loss import chunkable
 from weft.training.fitting import tokens_of
@@ -53,6 +58,7 @@ class Footprint:
     optimizer: float
     gathered: float
     block: float
+    update: float
     activations: float | None
     loss: float
     network: float
@@ -62,11 +68,13 @@ class Footprint:
     def memory(self) -> float:
         """All bytes at the largest moment of a step; without activations where these are not known.
 
-        That is the loss, with all that was kept; or the last block on the way back; or the end, with all gradients.
+        That is the loss, with all that was kept; or the last block on the way back; or the end, with all gradients; or
+        the update, when nothing is gathered any more.
         """
         kept = self.activations or 0.0
         moments = (kept + self.loss, kept + self.block, self.block + self.gradients)
-        return self.weights + self.optimizer + self.gathered + max(moments)
+        last = self.gradients + self.update
+        return self.weights + self.optimizer + max(self.gathered + max(moments), last)
 
 
 @dataclass(frozen=True)
@@ -78,31 +86,36 @@ class _Kept:
     operations: int
 
 
-def footprint(
-    work: Work, batch: Any, *, devices: int = 1, dtype: torch.dtype = torch.float32, shard: bool = True
-) -> Footprint:
-    """What a step of a process on this batch takes; with `shard` each of several holds a part of the weights."""
-    parts, model = devices if shard else 1, outline(work.model).freeze(*work.frozen)
+def footprint(work: Work, batch: Any, *, devices: int = 1, dtype: torch.dtype = torch.float32) -> Footprint:
+    """What a step of a process on this batch takes, where `devices` compute as the settings of the work say."""
+    training, model = work.training, outline(work.model).freeze(*work.frozen)
+    copies = min(devices, training.replicas) if training.parallel == "shard" else devices
+    parts = max(1, devices // copies)
     weights, learning = _filled(model.parameters(), parts), _filled(_learning(model), parts)
     blocks = [_filled(part.parameters(), parts) for part in model.modules() if isinstance(part, Block)]
-    muon = _filled(_by_muon(model), parts) if work.training.optimizer == "muon" else 0
+    exact = _filled({p for m in model.modules() if isinstance(m, Embedder | RowTable) for p in m.parameters()}, parts)
+    matrices = _by_muon(model) if training.optimizer == "muon" else []
+    muon, whole = _filled(matrices, parts), max((p.numel() for p in matrices), default=0)
     loss, logits = _of_loss(model, work, batch, dtype)
     kept = _activations(work, batch, dtype)
     each, largest = WORK_BYTES[dtype], max(blocks, default=0)
-    gathered = each * weights if each < 4 else 0  # the rounded copy that computes
-    if parts > 1:
-        gathered = each * (weights - sum(blocks) + largest)
-    sent = each * (weights + sum(blocks)) + 4 * learning if shard else 8 * learning
+    used = each * (weights - exact) + 4 * exact  # all weights in the formats that compute
+    gathered = each * weights if each < 4 else 0.0  # the rounded copy that computes
+    if devices > 1:
+        gathered = used - (each * (sum(blocks) - largest) if parts > 1 else 0)
+    sent = used + each * sum(blocks) + 4 * learning if parts > 1 else 0
+    added = 8 * learning / parts if copies > 1 else 0
     return Footprint(
         parameters=sum(p.numel() for p in model.parameters()),
         weights=4 * weights / parts,
         gradients=4 * learning / parts,
         optimizer=(8 * learning - 4 * muon) / parts,
         gathered=gathered,
-        block=((each + 4) * largest if parts > 1 else 0) + (0 if kept is None else kept.again),
+        block=((each + 4) * largest if devices > 1 else 0) + (0 if kept is None else kept.again),
+        update=(8 * muon / parts + 20 * whole) if parts > 1 else 0,
         activations=None if kept is None else max(0, kept.bytes - logits),
         loss=loss + logits,
-        network=sent if devices > 1 else 0,
+        network=sent + added if devices > 1 else 0,
         operations=None if kept is None else kept.operations,
     )
 
