@@ -48,6 +48,7 @@ def go_on(weft: Weft, size: int, mode: str, until: int | None) -> None:
     assert [one.code for one in done] == [75 if until else 0] * size, [one.err for one in done]
 
 
+@pytest.mark.slow
 def test_a_run_that_shares_weights_goes_on_in_any_number_of_processes_and_answers_in_between(weft: Weft) -> None:
     command = (*TRAIN[:-2], "--set", "warmup=2", "--set", "average=2", "--steps", "8")
     alone = weft(*command, "--out", "alone")
@@ -102,13 +103,17 @@ def test_a_process_killed_while_it_saves_its_part_leaves_the_checkpoint_before(w
     assert weft("predict", "run", "The", "--json").json["predictions"]
 
 
-def test_a_disk_that_is_full_for_one_process_costs_a_warning_and_no_checkpoint(weft: Weft) -> None:
+def test_shared_weights_learn_as_in_one_process_and_a_disk_that_is_full_for_one_costs_a_warning(weft: Weft) -> None:
+    assert weft(*TRAIN, "--steps", "6", "--out", "alone").code == 0
     done = together(weft, *TRAIN, *SHARED, before={1: FULL})
     assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
+    assert losses(weft.folder / "run") == pytest.approx(losses(weft.folder / "alone"), rel=1e-6)
+    assert close(weft.folder / "run", weft.folder / "alone")
     assert "no checkpoint at step 4: no space" in done[0].err and "training goes on" in done[0].err, done[0].err
     assert names(weft.folder / "run") == ["00000002", "00000006"]
 
 
+@pytest.mark.slow
 def test_a_process_that_waits_for_shared_weights_hears_a_signal_and_says_what_is_kept(weft: Weft) -> None:
     jobs = start(weft, *TRAIN, *SHARED, before={1: HANGS})
     jobs[0].until(lambda: len(lines(weft.folder / "run")) == 2)

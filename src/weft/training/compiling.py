@@ -18,8 +18,11 @@ MIN_COMPILED_SECONDS = 30 * 60.0  # of a run: compiling takes a minute and makes
 def compiles(job: Job) -> bool:
     """Whether to compile: when the user asks for it, or when a run by minutes is long enough to win the time back.
 
-    Native operators of training are faster than compiled blocks, which cannot hold them (docs/choices.md).
+    Native operators of training are faster than compiled blocks, which cannot hold them (docs/choices.md). Blocks whose
+    weights are gathered by several processes are not compiled.
     """
+    if job.world.size > 1:
+        return False
     if job.training.compile == "auto":
         return job.seconds is not None and job.seconds >= MIN_COMPILED_SECONDS and not _native(job)
     return job.training.compile == "always"

@@ -59,6 +59,8 @@ def perform(
     device = pick_device()
     if world.size == 1 and work.training.parallel == "shard":
         progress.say("parallel=shard: this is the only process, and holds all weights (torchrun starts several)")
+    if world.size > 1 and work.training.compile == "always":
+        progress.say("compile=always: not where several processes compute a step; blocks are computed as they are")
     model = build(work.model, work.training.seed, work.start, work.frozen)
     with suited_threads(model, small=SINGLE_THREAD_WEIGHTS):
         found = _found(folder, resume, progress, world)
