@@ -301,7 +301,7 @@ def test_scripts_written_right_to_left_say_where_they_begin():
 
 
 def test_an_unknown_format_is_refused():
-    with pytest.raises(ConfigError, match="png or svg"):
+    with pytest.raises(ConfigError, match="png, svg or pdf"):
         draw(made(("a",), ("b",)), format="gif")
 
 

@@ -77,5 +77,5 @@ def test_counts_that_do_not_fit_are_refused(counts):
 
 
 def test_an_unknown_format_is_refused():
-    with pytest.raises(ConfigError, match="png or svg"):
+    with pytest.raises(ConfigError, match="png, svg or pdf"):
         confusion(COUNTS, CLASSES, format="gif")

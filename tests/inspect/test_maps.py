@@ -182,5 +182,5 @@ def test_what_is_not_there_is_refused():
         draw(made(), AttentionChoice(head=0))
     with pytest.raises(ConfigError, match="no patch"):
         made(asked=(7, 0))
-    with pytest.raises(ConfigError, match="png or svg"):
+    with pytest.raises(ConfigError, match="png, svg or pdf"):
         draw(made(), format="gif")

@@ -1,13 +1,13 @@
 """Prepared data: whole or absent, made once, and made anew where a file has changed."""
 
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import processes
 
 from weft.errors import StorageError
 from weft.runs.cleaning import clean_prepared
@@ -68,7 +68,7 @@ def test_rows_can_be_taken_back(tmp_path: Path) -> None:
 
 
 def test_a_kill_leaves_nothing_that_is_taken_for_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), KEY], capture_output=True)
+    done = processes.run([sys.executable, "-c", KILLED, str(tmp_path), KEY], capture_output=True)
     assert done.returncode < 0, done.stderr
     store = PreparedStore(tmp_path)
     assert store.find(KEY) is None and len(list(tmp_path.iterdir())) == 1

@@ -75,7 +75,7 @@ class Timed:
         monkeypatch.setattr("weft.tasks.sizing.product_rate", lambda device, dtype: RATE)
         monkeypatch.setattr("weft.tasks.planning.undisturbed_step_seconds", self.step_seconds)
 
-    def step_seconds(self, work: Any, device: torch.device) -> float:
+    def step_seconds(self, work: Any, device: torch.device, share: float = 1.0) -> float:
         """By the recipe's own count of operations."""
         self.trials += 1
         context = context_of(work.model)

@@ -1,13 +1,13 @@
 """The memory and the traffic that a plan states, against torch's fake process group and its memory tracker."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from helpers import processes
 
 from weft.batches.samples import AtTokens, EvenIds, Samples
 from weft.models.zoo import LANGUAGE_MODELS, Size
@@ -36,7 +36,7 @@ def planned(devices: int, *, parallel: str = "shard", **training: Any) -> Footpr
 def test_a_plan_is_what_the_simulation_of_many_ranks_finds(ranks: int, recompute: bool) -> None:
     sizes = {"dim": WIDTH, "depth": DEPTH, "heads": HEADS, "vocab": VOCAB, "rows": ROWS, "context": CONTEXT}
     words = json.dumps({**sizes, "ranks": ranks, "recompute": recompute})
-    done = subprocess.run([sys.executable, str(SIMULATION), words], capture_output=True, text=True, check=True)
+    done = processes.run([sys.executable, str(SIMULATION), words], capture_output=True, text=True, check=True)
     found, plan = json.loads(done.stdout.splitlines()[-1]), planned(ranks, recompute=recompute)
     assert plan.parameters == found["parameters"]
     assert plan.network == pytest.approx(found["network"], rel=0.05)

@@ -304,6 +304,7 @@ class NanInStep(NextToken):
         step: int = 5
 
     def __init__(self, config: Any):
+        super().__init__(config)
         self.calls, self.step = 0, config.step
 
     def __call__(self, model: Any, batch: Any) -> Any:
@@ -655,7 +656,7 @@ def test_the_end_of_a_run_by_minutes_follows_the_clock(tmp_path: Path, monkeypat
             return next(ticks)
 
     monkeypatch.setattr(loop, "Clock", Slow)
-    monkeypatch.setattr("weft.training.run.step_seconds", lambda *_: 0.1)
+    monkeypatch.setattr("weft.training.run.step_seconds", lambda *_, **more: 0.1)
     ended = go(tmp_path / "run", budget=Budget(minutes=0.5))
     assert 28 <= ended.seconds <= 33 and ended.steps < 60
     rates = [line["lr"] for line in lines(tmp_path / "run")]

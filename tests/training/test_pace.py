@@ -73,7 +73,7 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Any:
                 return self.before + hours.now - self.start
 
         monkeypatch.setattr(loop, "Clock", Told)
-        monkeypatch.setattr(run, "step_seconds", lambda *_: guess)
+        monkeypatch.setattr(run, "step_seconds", lambda *_, **more: guess)
         training = Training(**{"precision": "fp32", "batch": BATCH, "warmup": 2, "checkpoint_every": 10**6, **settings})
         work = Work(LANGUAGE_MODELS["gpt"](SIZE, vocab=VOCAB), NextToken.Config(), SlowText(hours), training, budget)
         with claim(work, place, resume=resume, world=World()) as claimed:

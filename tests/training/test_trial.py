@@ -43,7 +43,7 @@ def told(monkeypatch: pytest.MonkeyPatch, seconds: Iterator[float]) -> list[floa
     """Steps that take some seconds, of which no one is made; returns those that were asked for."""
     asked: list[float] = []
 
-    def steps(work: Work, device: torch.device) -> Iterator[float]:
+    def steps(work: Work, device: torch.device, share: float) -> Iterator[float]:
         for one in seconds:
             asked.append(one)
             yield one

@@ -38,7 +38,7 @@ commands = typer.Typer(
         "weft runs                                  all runs in ./runs",
         "weft runs elsewhere/runs                   all runs in that folder",
         "weft runs compare runs/a runs/b -o curves.png",
-        "weft runs clean --dry-run                  how much space checkpoints and features of finished runs take",
+        "weft runs clean --dry-run                  how much space what only training needs takes",
         "weft runs verify",
     ),
 )
@@ -114,9 +114,10 @@ def clean(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Remove the checkpoints and kept features of finished runs; with --prepared also data prepared for training.
+    """Remove checkpoints and kept features of finished runs.
 
-    Only training needs them: checkpoints hold the state of the optimizer, features what a frozen encoder gave.
+    Checkpoints hold the state of the optimizer, features what a frozen encoder gave. With --prepared also data that was
+    prepared for training.
     """
     output.prepare()
     from dataclasses import asdict

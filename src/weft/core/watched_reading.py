@@ -70,7 +70,7 @@ def _written_out(
     readable = scope.mask(attention.rules)[:, 0]
     for place, head in enumerate(heads):
         for change in inside.pinned(name, head):
-            new = _pattern(change, inside, name, head, queries, keys, readable)
+            new = _pattern(change, inside, name, head, queries, keys, readable, weights.dtype)
             where = inside.where(change, weights)[:, :, None]
             weights[:, place] = torch.where(where, new.to(weights.dtype), weights[:, place])
     read = kernels.weighted(weights, kernels.repeat_heads(reading.v, attention.heads)[:, chosen], scope)
@@ -84,7 +84,14 @@ def _written_out(
 
 
 def _pattern(
-    change: Pinned, inside: Inside, name: str, head: int, queries: Tensor, keys: Tensor, readable: Tensor
+    change: Pinned,
+    inside: Inside,
+    name: str,
+    head: int,
+    queries: Tensor,
+    keys: Tensor,
+    readable: Tensor,
+    dtype: torch.dtype,
 ) -> Float[Tensor, "B Q K"]:
     """The weights that a change asks for; what may not be read has none."""
     if change.weights is None:
@@ -95,7 +102,7 @@ def _pattern(
         return found.expand(readable.shape) * readable
     if name == "read" and change.weights in ("previous", "itself"):
         raise ConfigError(f"a memory has no token that is {change.weights}", where="Pinned.weights", fix="use uniform")
-    found = (wanted(change.weights, queries[:, :, None], keys[:, None, :]) & readable).float()
+    found = (wanted(change.weights, queries[:, :, None], keys[:, None, :]) & readable).to(dtype)
     return found / found.sum(-1, keepdim=True).clamp(min=1)
 
 

@@ -210,7 +210,7 @@ def test_a_last_evaluation_that_would_take_too_long_scores_a_part_and_says_so(
         return None if seconds is None else 5
 
     monkeypatch.setattr("weft.tasks.measuring.scored_within", few)
-    monkeypatch.setattr("weft.training.run.step_seconds", lambda *_: 1.0)
+    monkeypatch.setattr("weft.training.run.step_seconds", lambda *_, **more: 1.0)
     ticks = itertools.count()
     monkeypatch.setattr("weft.training.loop.Clock.now", lambda clock: float(next(ticks)))
     run = train(book, out=tmp_path / "run", steps=None, minutes=0.1, quiet=False, **kind)
