@@ -208,6 +208,21 @@ def test_extreme_temperatures_still_draw(temperature: float):
     assert draw(shaped(scores, NOTHING, how), how, [generator(0)]).tolist()[0] in (0, 1, 2)
 
 
+@pytest.mark.parametrize("temperature", [1e-40, 1e-300, 5e-324])
+@pytest.mark.parametrize("top_k", [None, 2])
+@pytest.mark.parametrize("shift", [0.0, -50.0])
+def test_a_temperature_that_no_float_divides_by_takes_the_likeliest(
+    temperature: float, top_k: int | None, shift: float
+):
+    nothing = torch.zeros(2, 0, dtype=torch.long)
+    scores = torch.tensor([[0.0, 5.0, -5.0], [-1.0, -2.0, -0.5]]) + shift
+    for top_p in (1.0, 0.5):
+        how = Sampling(temperature=temperature, top_k=top_k, top_p=top_p)
+        chance = [generator(0), generator(1)]
+        assert draw(shaped(scores, nothing, how), how, chance).tolist() == [1, 2]
+        assert next_tokens(scores, nothing, how, chance).tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("values", [1, 2, 9, 70, 400])
 @pytest.mark.parametrize("top_k", [None, 1, 5])
 @pytest.mark.parametrize("top_p", [1.0, 0.95, 0.5, 0.01])

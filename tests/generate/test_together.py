@@ -81,15 +81,32 @@ def test_lines_that_join_and_leave_are_written_as_alone(name: str, precision: st
         assert same or not native, (line.ids, known.ids)
 
 
-def test_lines_with_one_way_of_drawing_are_written_ahead_and_as_alone(monkeypatch: pytest.MonkeyPatch):
-    model, counts = model_of("swift"), []
+def test_lines_with_ways_of_drawing_of_their_own_are_written_ahead_and_as_alone(monkeypatch: pytest.MonkeyPatch):
+    model, draw, kinds = model_of("swift"), np.random.default_rng(7), list[int]()
     write = Session.write
-    monkeypatch.setattr(Session, "write", lambda self, *given: (counts.append(len(self.rows)), write(self, *given))[1])
-    found = play(model, 7, 60, temperature=1.0, top_p=1.0, repetition_penalty=1.0)
-    for prompt, sample, line, left in found:
-        known = alone(model, prompt, sample)
-        assert line.ids == known.ids[: len(line.ids)] and (left or line.text == known.text)
-    assert max(counts) > 1
+    monkeypatch.setattr(
+        Session, "write", lambda self, *given: (kinds.append(len({*zip(given[1], given[3])})), write(self, *given))[1]
+    )
+    lines = list[tuple[Prompt, WrittenLine]]()
+    for _ in range(3):
+        together = Together(model)
+        for number in range(6):
+            ids = draw.integers(1, TOKENIZER.size - 1, int(draw.integers(1, 5))).tolist()
+            how = Sampling(
+                temperature=float(draw.choice([0.0, 0.7, 1.0])), top_p=float(draw.choice([0.6, 1.0])),
+                top_k=[None, 3][int(draw.integers(2))], min_p=float(draw.choice([0.0, 0.2])), seed=number,
+                never=[(), (3, 5)][int(draw.integers(2))], max_tokens=int(draw.integers(3, 30)),
+            )  # fmt: skip
+            prompt = Prompt(ids, how, ((TOKENIZER.end,), (-1,), (2, 4))[number % 3], None, TOKENIZER)
+            lines.append((prompt, WrittenLine(prompt)))
+            together.join([lines[-1][1]])
+        while together.lines:
+            together.step()
+    for prompt, line in lines:
+        known = alone(model, prompt)
+        assert (line.ids, line.text, line.ended) == (known.ids, known.text, known.ended)
+        assert not {3, 5} & {*line.ids} or not prompt.how.never
+    assert max(kinds) > 3, "rows with several ways of drawing are written at once"
 
 
 def test_log_probabilities_are_those_of_one_pass_over_the_whole_text():

@@ -14,6 +14,7 @@ from weft.errors import ConfigError, NotNumbers
 from weft.native import Draw, Leaders, library
 
 NEVER = float("-inf")  # the logit of a token that must not come
+COLDEST = 1e-35  # below this temperature only the likeliest token has a chance; COLDEST of kernels/sampling.c
 NOT_NUMBERS = "the model's scores are not numbers"
 NOT_NUMBERS_FIX = "its weights are damaged, or its training diverged: train it again"
 
@@ -102,7 +103,7 @@ def keep_min_p(logits: Float[Tensor, "B V"], p: float) -> Float[Tensor, "B V"]:
 def shaped(logits: Float[Tensor, "B V"], seen: Int[Tensor, "B N"], how: Sampling) -> Float[Tensor, "B V"]:
     """The logits to draw from: penalty, then temperature, then the cuts."""
     logits = penalised(logits.float(), seen, how.repetition_penalty)
-    if how.temperature == 0:
+    if how.temperature < COLDEST:
         return logits
     logits = logits / how.temperature
     return keep_min_p(keep_top_p(keep_top_k(logits, how.top_k), how.top_p), how.min_p)
@@ -113,7 +114,7 @@ def draw(logits: Float[Tensor, "B V"], how: Sampling, generators: list[torch.Gen
     best, likeliest = logits.max(-1)
     if not bool(best.isfinite().all()):
         raise NotNumbers(NOT_NUMBERS, fix=NOT_NUMBERS_FIX)
-    if how.temperature == 0:
+    if how.temperature < COLDEST:
         return likeliest
     total = logits.softmax(-1).cpu().double().cumsum(-1)  # not every device has doubles
     u = torch.cat([torch.rand(1, generator=g, dtype=torch.float64) for g in generators])

@@ -137,8 +137,7 @@ class Drawing:
         """`scored` adds up each row's log-probability; `rules` say what each row may write."""
         self.rows, self.how, self.listen, self.scored, self.rules = rows, how, listen, scored, rules
         self.going = [i for i, row in enumerate(rows) if row.ended is None]
-        same_ends = len({row.ends for row in rows}) == 1
-        self.plain = not scored and rules is None and how.repetition_penalty == 1.0 and same_ends
+        self.plain = not scored and rules is None and how.repetition_penalty == 1.0
 
     def advance(self, logits: Tensor) -> Move | None:
         """Draw a token for every row that goes on."""
@@ -176,7 +175,6 @@ class Drawing:
 
     def _onward(self, session: Session, logits: Tensor) -> Tensor:
         """Write in native code where nothing is decided between two tokens; the last token is left to `advance`."""
-        ends = torch.tensor(sorted(self.rows[0].ends), dtype=torch.long)  # of all rows alike
         while self.going:
             check_stop()
             alive = [self.rows[i] for i in self.going]
@@ -187,7 +185,7 @@ class Drawing:
             if self.how.temperature > 0:
                 each = [torch.rand(count, generator=row.generator, dtype=torch.float64) for row in alive]
                 chances = torch.stack(each, 1).contiguous()
-            self._hear(session.write(logits, self.how, chances, ends))
+            self._hear(session.write(logits, [self.how] * len(alive), chances, [row.ends for row in alive]))
             left = [j for j, row in enumerate(alive) if row.ended is None]
             self.going = [self.going[j] for j in left]
             if self.going and len(left) < len(alive):

@@ -1,6 +1,6 @@
 """Session: steps a decoder, transformer or recurrent alike. Holds the cache; knows nothing of sampling or text."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 from jaxtyping import Float, Float64, Int
@@ -115,9 +115,15 @@ class Session:
 
     @torch.inference_mode()
     def write(
-        self, logits: Float[Tensor, "B V"], how: Sampling, chances: Float64[Tensor, "N B"], ends: Int[Tensor, "E"]
+        self,
+        logits: Float[Tensor, "B V"],
+        how: Sequence[Sampling],
+        chances: Float64[Tensor, "N B"],
+        ends: Sequence[Collection[int]],
     ) -> Int[Tensor, "B M"]:
         """Draw a token of each row, read it, and so on up to N <= `ahead()` times, in one call of native code.
+
+        Each row has its own way of drawing, and its own ends.
 
         `logits` are those after the last step; those of the token that follows take their place. Rows that have ended
         go on until all have: then fewer than N tokens are returned, and the last of them was not read.

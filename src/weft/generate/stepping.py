@@ -2,6 +2,7 @@
 
 import ctypes
 import time
+from collections.abc import Collection, Sequence
 
 import torch
 from jaxtyping import Float, Float64, Int, Int32
@@ -106,9 +107,15 @@ class NativeSteps:
         return logits
 
     def write(
-        self, logits: Float[Tensor, "B V"], how: Sampling, chances: Float64[Tensor, "N B"], ends: Int[Tensor, "E"]
+        self,
+        logits: Float[Tensor, "B V"],
+        how: Sequence[Sampling],
+        chances: Float64[Tensor, "N B"],
+        ends: Sequence[Collection[int]],
     ) -> Int[Tensor, "M B"]:
         """Draw and read up to N tokens of each row in one call: fewer where all rows have written an end before.
+
+        Each row has its own way of drawing, and its own ends.
 
         `logits` are those of the first token, and then of the one after the last, which is not read if all rows ended.
         """
@@ -116,11 +123,14 @@ class NativeSteps:
         if at.fresh != 1:
             self._bind_work(1)
         tokens, ended = torch.empty(count, rows, dtype=torch.long), torch.zeros(rows, dtype=torch.uint8)
-        never, work = torch.tensor(how.never, dtype=torch.long), torch.empty(4 * self.program.values)
-        writing = Writing(Draw(how.temperature, how.top_p, how.min_p, how.top_k or 0), count, self.program.values)
+        never, never_of = _in_a_row([one.never for one in how])
+        last, ends_of = _in_a_row([tuple(sorted(one)) for one in ends])
+        work = torch.empty(4 * self.program.values)
+        draws = (Draw * rows)(*(Draw(one.temperature, one.top_p, one.min_p, one.top_k or 0) for one in how))
+        writing = Writing(draws, count, self.program.values)
         writing.chances, writing.tokens, writing.ended = chances.data_ptr(), tokens.data_ptr(), ended.data_ptr()
-        writing.never, writing.nevers = never.data_ptr(), len(never)
-        writing.ends, writing.end_count, writing.work = ends.data_ptr(), len(ends), work.data_ptr()
+        writing.never, writing.never_of = never.data_ptr(), never_of.data_ptr()
+        writing.ends, writing.ends_of, writing.work = last.data_ptr(), ends_of.data_ptr(), work.data_ptr()
         at.length, at.out = self.cache.length, logits.data_ptr()
         if failure := self._run(writing):
             raise self._fault(failure, tokens[: writing.drawn])
@@ -229,3 +239,13 @@ class NativeSteps:
 def _own(tensor: Tensor) -> Tensor:
     """A copy that nobody else writes to or reads from."""
     return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def _in_a_row(sets: Sequence[tuple[int, ...]]) -> tuple[Int[Tensor, "I"], Int[Tensor, "B 2"]]:
+    """The ids of all rows behind each other, equal ones once, and where those of each row begin and end."""
+    ids, places = list[int](), dict[tuple[int, ...], tuple[int, int]]()
+    for one in sets:
+        if one not in places:
+            places[one] = (len(ids), len(ids) + len(one))
+            ids += one
+    return torch.tensor(ids, dtype=torch.long), torch.tensor([places[one] for one in sets], dtype=torch.long)

@@ -215,20 +215,20 @@ class Together:
             self._logits = self._session.step(torch.tensor([tokens[i] for i in rest]))
 
     def _onward(self) -> None:
-        """Write on in native code where all lines have one way of drawing; the last token is left to `step`."""
+        """Write on in native code where nothing is decided between two tokens; the last token is left to `step`."""
         lines, session = self.written, self._session
-        if not lines or not all(line.plain for line in lines) or len({(line.how, line.ends) for line in lines}) > 1:
+        if not lines or not all(line.plain for line in lines):
             return
         count = min(session.ahead(), max(line.limit - len(line.ids) for line in lines) - 1)
         if count < 2:
             return
-        how, ends = lines[0].how, torch.tensor(sorted(lines[0].ends), dtype=torch.long)
         chances = torch.zeros(count, len(lines), dtype=torch.float64)
-        if how.temperature > 0:
-            each = [torch.rand(count, generator=line.generator, dtype=torch.float64) for line in lines]
-            chances = torch.stack(each, 1).contiguous()
+        for i, line in enumerate(lines):
+            if line.how.temperature > 0:
+                chances[:, i] = torch.rand(count, generator=line.generator, dtype=torch.float64)
         assert self._logits is not None
         self._logits = self._logits.contiguous()
+        how, ends = [line.how for line in lines], [line.ends for line in lines]
         for line, new in zip(lines, session.write(self._logits, how, chances, ends).tolist(), strict=True):
             for token in new:
                 if line.ended is None:

@@ -132,14 +132,14 @@ class Writing(ctypes.Structure):
     """Tokens that are drawn and read one after the other; `writing` in kernels/program.h."""
 
     _fields_ = [
-        ("how", Draw),
+        ("how", POINTER(Draw)),
         ("count", c_int64),
         ("values", c_int64),
         ("chances", c_void_p),
         ("never", c_void_p),
         ("ends", c_void_p),
-        ("nevers", c_int64),
-        ("end_count", c_int64),
+        ("never_of", c_void_p),
+        ("ends_of", c_void_p),
         ("tokens", c_void_p),
         ("drawn", c_int64),
         ("ended", c_void_p),

@@ -111,11 +111,11 @@ typedef struct {
 
 /* Tokens that are drawn and read one after the other, until there are `count` or all rows have written an end. */
 typedef struct {
-    drawing how;
+    const drawing *how;                /* (rows): how the tokens of each are drawn */
     int64_t count, values;             /* tokens to write in each row, and logits to draw from */
     const double *chances;             /* (count, rows): a number from 0 to 1 for each token */
-    const int64_t *never, *ends;       /* tokens that are never written, and that end a row */
-    int64_t nevers, end_count;
+    const int64_t *never, *ends;       /* tokens that are never written, and that end a row: those of all rows */
+    const int64_t *never_of, *ends_of; /* (rows, 2): where those of each row begin and end */
     int64_t *tokens;                   /* (count, rows): what was drawn */
     int64_t drawn;                     /* of each row so far */
     uint8_t *ended;                    /* (rows): whether an end was drawn */

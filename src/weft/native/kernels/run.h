@@ -169,12 +169,12 @@ static void draw_next(batch *at, writing *w, team *all)
     int64_t *tokens = w->tokens + w->drawn * at->rows, ended = 0;
     for (int64_t b = 0; b < at->rows; b++) {
         float *logits = at->out + b * w->values;
-        for (int64_t i = 0; i < w->nevers; i++)
+        for (int64_t i = w->never_of[2 * b]; i < w->never_of[2 * b + 1]; i++)
             logits[w->never[i]] = -INFINITY;
-        tokens[b] = draw_token(logits, w->values, &w->how, w->chances[w->drawn * at->rows + b], w->work);
+        tokens[b] = draw_token(logits, w->values, w->how + b, w->chances[w->drawn * at->rows + b], w->work);
         if (tokens[b] < 0)
             all->failed = NOT_NUMBERS;
-        for (int64_t i = 0; i < w->end_count; i++)
+        for (int64_t i = w->ends_of[2 * b]; i < w->ends_of[2 * b + 1]; i++)
             w->ended[b] |= tokens[b] == w->ends[i];
         ended += w->ended[b] != 0;
     }

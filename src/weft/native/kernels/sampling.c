@@ -7,6 +7,9 @@
 
 #include "program.h"
 
+/* Logits over a lower temperature are no floats; only the likeliest token has a chance there. */
+#define COLDEST 1e-35
+
 typedef struct {
     float value;
     int32_t index;
@@ -77,7 +80,7 @@ int64_t draw_token(const float *logits, int64_t n, const drawing *how, double u,
     }
     if (isinf(best))
         return -1;
-    if (how->temperature == 0)
+    if (how->temperature < COLDEST)
         return first;
     best /= (float)how->temperature;
     for (int64_t i = 0; i < n; i++)
