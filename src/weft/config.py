@@ -16,6 +16,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Any, ClassVar, Literal, Self, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 from weft.errors import ConfigError, nearest, placed
@@ -301,22 +302,37 @@ def _union_member(data: Any, choices: list[Any]) -> Any:
 
 
 def _fits(value: Any, kind: Any) -> bool:
+    return _test(kind)(value)
+
+
+@cache
+def _test(kind: Any) -> Callable[[Any], bool]:
+    """What says whether a value has a type; a type is taken apart once."""
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return any(_fits(value, a) for a in args)
+        tests = [_test(a) for a in args]
+        return lambda value: any(fits(value) for fits in tests)
     if origin in (tuple, list):
-        return isinstance(value, origin) and all(_fits(item, args[0]) for item in value)
+        item = _test(args[0])
+        return lambda value: isinstance(value, origin) and all(map(item, value))
     if origin is Literal:
-        return isinstance(value, str | int | None) and value in args
-    if origin in (dict, Mapping) or origin is Callable:
-        return True
+        return lambda value: isinstance(value, str | int | None) and value in args
+    if origin in (dict, Mapping) or origin is Callable or kind is Any:
+        return lambda value: True
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-    if kind is int:  # of 64 bits, as everywhere below
-        return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
-    if kind is Any:
-        return True
-    return isinstance(value, kind)
+        return _is_number
+    if kind is int:
+        return _is_whole
+    return lambda value: isinstance(value, kind)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def _is_whole(value: Any) -> bool:
+    """Of 64 bits, as everywhere below."""
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
 def _describe(kind: Any) -> str:
