@@ -108,7 +108,8 @@ class TextWriter:
         """The best answers to texts; one beyond the model's context is answered sentence by sentence."""
         after = len(self.source.marks.after)
         lengths = [len(ids) + after for ids in self.source_ids(texts)]
-        parts = [[t] if length <= self.context else sentences(t) for t, length in zip(texts, lengths, strict=True)]
+        known = zip(texts, lengths, strict=True)
+        parts = [[t] if length <= self.context else sentences(t) or [t] for t, length in known]
         flat = iter(self.write([part for pieces in parts for part in pieces], how, progress))
         return [_joined([next(flat) for _ in pieces]) for pieces in parts]
 
