@@ -8,7 +8,6 @@ FOLDER is a run of a language model; with --shape gpt2 its model is replaced by 
 import argparse
 import http.client
 import json
-import socket
 import statistics
 import threading
 import time
@@ -22,7 +21,7 @@ from weft.tasks.asks import Given
 from weft.web.app import application
 from weft.web.guard import Allowed
 from weft.web.limits import Limits
-from weft.web.serving import Server, config_of
+from weft.web.serving import Listener, Server
 from weft.web.table import RunTable, ServedRun
 
 
@@ -69,9 +68,10 @@ def main() -> None:
         (prompt,) = run.task.rows(run.loaded, [Given("")], run.task.Predict())
         model = LANGUAGE_MODELS["gpt"](size, vocab=prompt.tokenizer.size).build().eval()
         run = Run(replace(run.loaded, model=model))
-    bound = socket.create_server(("127.0.0.1", 0))
+    bound = Listener()
+    bound.bind(("127.0.0.1", 0))
     app, state = application(RunTable([ServedRun("it", run)]), Allowed(bound.getsockname()[1]), Limits())
-    server = Server(config_of(app, state.limits), state.engine, state.limits)
+    server = Server(app, state)
     threading.Thread(target=lambda: server.run(sockets=[bound]), daemon=True).start()
     port = bound.getsockname()[1]
     served(port, 1, 4)

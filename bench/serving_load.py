@@ -2,13 +2,16 @@
 
     python bench/serving_load.py RUN [--clients 500] [--seconds 60] [--tokens 16] [--leaves 100]
 
-RUN is a language model. The server is started here on loopback and ended here. Memory is read from /proc.
+RUN is a language model. The server is started here on loopback and ended here. Memory is read from /proc. Health is
+asked for by a third process, which waits for nobody but the server. All three share the cores of this machine.
 """
 
 import argparse
 import asyncio
 import collections
+import http.client
 import json
+import multiprocessing
 import signal
 import statistics
 import subprocess
@@ -49,28 +52,40 @@ def memory(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
+def watch(port: int, pid: int, seconds: float, answered: Any, said: Any) -> None:
+    """Ask for the health ten times a second, in a process of its own, and note the server's memory."""
+    health, held, until = list[float](), list[tuple[int, float]](), time.monotonic() + seconds
+    while time.monotonic() < until:
+        start = time.perf_counter()
+        asked = http.client.HTTPConnection("127.0.0.1", port)
+        asked.request("GET", "/healthz")
+        assert asked.getresponse().status in (200, 503)
+        asked.close()
+        health.append(time.perf_counter() - start)
+        held.append((answered.value, memory(pid)))
+        time.sleep(0.1)
+    said.send((health, held))
+
+
 async def load(port: int, pid: int, body: Any, clients: int, seconds: float) -> dict[str, Any]:
-    """Clients that ask again and again, beside one that asks for the health ten times a second."""
+    """Clients that ask again and again, beside one that asks for the health."""
     statuses: collections.Counter[int] = collections.Counter()
-    health: list[float] = []
-    held: list[tuple[int, float]] = []
     until = time.monotonic() + seconds
+    heard, said = multiprocessing.Pipe(False)
+    answered = multiprocessing.Value("q", 0)
+    watching = multiprocessing.Process(target=watch, args=(port, pid, seconds, answered, said))
+    watching.start()
 
     async def client(number: int) -> None:
         while time.monotonic() < until:
             status, _ = await ask(port, "/v1/completions", {**body, "seed": number})
             statuses[status] += 1
+            answered.value += 1
             await asyncio.sleep(0.0 if status == 200 else 1.0)
 
-    async def watch() -> None:
-        while time.monotonic() < until:
-            start = time.perf_counter()
-            assert (await ask(port, "/healthz"))[0] in (200, 503)
-            health.append(time.perf_counter() - start)
-            held.append((sum(statuses.values()), memory(pid)))
-            await asyncio.sleep(0.1)
-
-    await asyncio.gather(watch(), *(client(i) for i in range(clients)))
+    await asyncio.gather(*(client(i) for i in range(clients)))
+    health, held = heard.recv()
+    watching.join()
     later = held[len(held) // 3 :]
     slope = statistics.linear_regression(*zip(*later, strict=True)).slope * 1000
     ordered = sorted(health)

@@ -13,7 +13,7 @@ from typing import Any
 from weft.web.app import application
 from weft.web.guard import Allowed
 from weft.web.limits import Limits
-from weft.web.serving import Server, config_of
+from weft.web.serving import Listener, Server
 from weft.web.table import RunTable
 
 FINISHED = Path(__file__).parents[1] / "fixtures" / "finished"
@@ -45,11 +45,11 @@ class Running:
     """A server of some runs on a port of its own, in a thread."""
 
     def __init__(self, table: RunTable, *, token: str | None = None, names: tuple[str, ...] = (), **limits: Any):
-        self.bound = socket.socket()
+        self.bound = Listener()
         self.bound.bind(("127.0.0.1", 0))
         self.port, self.limits = self.bound.getsockname()[1], Limits(**limits)
         app, self.state = application(table, Allowed(self.port, names=names, token=token), self.limits)
-        self.server = Server(config_of(app, self.limits), self.state.engine, self.limits)
+        self.server = Server(app, self.state)
         self._thread = threading.Thread(target=lambda: self.server.run(sockets=[self.bound]), daemon=True)
         self._thread.start()
         until(lambda: self.server.started)

@@ -8,10 +8,12 @@ thread that looks for new ones, and inputs are values, never names of files.
     table, state              the runs, by the names in addresses; what all routes share
     limits                    how much is taken at once
     receiving                 HTTP as it comes in: deadlines, strict heads
+    shedding                  what is refused while the queue is full, before it is taken apart
     guard                     who may ask: Host, Origin, methods, the token; headers of every answer
     bodies                    what a request says, as bytes or strict JSON
     inputs                    values of a request as inputs of a task
     engine, jobs              the one thread that computes, its bounded queue; pieces of work and what is heard of them
+    turns                     whether the loop or the engine goes first
     replies, sending          answers and errors as JSON; results and streams of events, until the client leaves
     writing                   texts that are written together, by the rows of each run
     predict                   /api/predict, /api/runs

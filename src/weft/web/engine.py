@@ -7,7 +7,7 @@ steps of any other work; what else waits and is alike is computed together.
 
 import threading
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextvars import Context
 
 import torch
@@ -15,9 +15,10 @@ import torch
 from weft.web.jobs import ServedJob, WholeJob
 from weft.web.limits import Limits
 from weft.web.metrics import Metrics
-from weft.web.replies import Refusal
+from weft.web.replies import Refusal, reported
 from weft.web.writing import RunWriter, WritingJob
 
+DEAD = "the thread that computes has died: start the server anew"
 RETRY = 1  # seconds after which a refused client may try again
 
 
@@ -27,11 +28,12 @@ class Engine:
     def __init__(self, limits: Limits, metrics: Metrics):
         self.limits, self.metrics = limits, metrics
         self.draining = False
+        self.give_way: Callable[[], None] = lambda: None  # called before each step: others may go first
         self._waiting: deque[ServedJob] = deque()
         self._working: list[ServedJob] = []
         self._writers: dict[Hashable, RunWriter] = {}
         self._change, self._closed = threading.Condition(), False
-        self._thread = threading.Thread(target=self._work, name="weft engine", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="weft engine", daemon=True)
         self._thread.start()
 
     @property
@@ -45,6 +47,11 @@ class Engine:
         with self._change:
             return not self._waiting and not self._working
 
+    @property
+    def full(self) -> bool:
+        """Whether no request finds room in the queue."""
+        return len(self._waiting) >= self.limits.waiting
+
     def submit(self, job: ServedJob) -> None:
         """Put a job into the queue; refuse it where there is no room, or where the server is about to end."""
         limits = self.limits
@@ -52,16 +59,17 @@ class Engine:
             raise Refusal(400, f"at most {limits.tokens:,} tokens can be asked for at once", where="max_tokens")
         with self._change:
             if self.draining or self._closed:
-                raise Refusal(503, "the server is about to end", headers={"retry-after": "5"}, close=True)
+                problem = "the server is about to end" if self.alive else DEAD
+                raise Refusal(503, problem, headers={"retry-after": "5"}, close=True)
             held = [*self._waiting, *self._working]
             full = (
-                len(self._waiting) >= limits.waiting
+                self.full
                 or sum(one.cost.tokens for one in held) + job.cost.tokens > limits.tokens
                 or (held and sum(one.cost.bytes for one in held) + job.cost.bytes > limits.bytes)
             )
             if full:
                 self.metrics.count("weft_refused_total")
-                raise Refusal(429, "too much is waiting already", headers={"retry-after": str(RETRY)})
+                raise crowded()
             self._waiting.append(job)
             self._note()
             self._change.notify()
@@ -83,8 +91,22 @@ class Engine:
         self.metrics.set("weft_working", len(self._working))
         self.metrics.set("weft_rows", sum(writer.rows for writer in self._writers.values()))
 
+    def _live(self) -> None:
+        """The thread. Should it ever fail, that is said, and nobody waits for it."""
+        try:
+            self._work()
+        except BaseException as error:
+            number = reported(error)
+            with self._change:
+                self._closed, lost = True, [*self._waiting, *self._working]
+                self._waiting.clear()
+                self._working.clear()
+            for job in lost:
+                job.post = None
+                job.fail(Refusal(503, f"{DEAD}, error {number}", close=True))
+
     def _work(self) -> None:
-        """The thread: what waits and what is being written, turn by turn."""
+        """What waits and what is being written, turn by turn."""
         torch.set_grad_enabled(False)
         while True:
             with self._change:
@@ -93,6 +115,7 @@ class Engine:
                 if self._closed:
                     return
                 jobs = self._next()
+            self.give_way()
             if jobs:
                 self._compute(jobs)
                 self._done(jobs)
@@ -125,6 +148,7 @@ class Engine:
         """One batch. What goes wrong is said to those who wait; where several do, each is then tried alone."""
 
         def stopped() -> bool:  # asked between two steps: texts go on meanwhile, as if no model were changed
+            self.give_way()
             Context().run(self._write)
             return all(job.left for job in jobs)
 
@@ -178,3 +202,8 @@ class Engine:
                 self._working += found
                 self._note()
             return found
+
+
+def crowded() -> Refusal:
+    """What is said where there is no room."""
+    return Refusal(429, "too much is waiting already", headers={"retry-after": str(RETRY)})

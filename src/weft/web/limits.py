@@ -13,6 +13,7 @@ class Limits:
     seconds: float = 10.0  # to receive a request, from its first byte to its last
     idle: float = 5.0  # seconds that a connection may wait for its next request
     connections: int = 2000
+    accepted: int = 32  # connections that are accepted between two looks at those that are there
     inputs: int = 256  # of one request
     waiting: int = 64  # requests in the queue
     tokens: int = 2**18  # that all requests in the queue and in work may still write

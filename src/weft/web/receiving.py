@@ -5,6 +5,7 @@ Lines end in CR LF, no header goes on in a second line: what programs read in tw
 
 import asyncio
 import re
+from collections.abc import Callable
 from typing import Any
 
 import h11
@@ -20,6 +21,10 @@ class Receiving(H11Protocol):
     seconds = 10.0
     most_head = 16 * 2**10  # bytes
     unsent = 64 * 2**10  # bytes that wait for a client, beyond which nothing more is written
+    shed: Callable[[bytes, bytes], bytes | None] = staticmethod(lambda head, body: None)
+    """The answer to a head and a body that are refused before they are read."""
+    most_connections = 2000
+    waiting: dict["Receiving", None]  # connections without a request in work, the longest idle first
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
@@ -30,11 +35,17 @@ class Receiving(H11Protocol):
         """Begin to wait for a request."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=self.unsent)
+        if len(self.connections) > self.most_connections and self.waiting:
+            oldest = next(iter(self.waiting))
+            del self.waiting[oldest]
+            oldest.transport.abort()
+        self.waiting[self] = None
         self._arm()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
         self._disarm()
+        self.waiting.pop(self, None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -42,17 +53,22 @@ class Receiving(H11Protocol):
         if self._receiving:
             self._arm()
         if self._in_head:
-            head, found, _ = (self._head + data).partition(END)
+            head, found, body = (self._head + data).partition(END)
             if LOOSE.search(head):
                 self.send_400_response("Invalid HTTP request received.")
                 return
             if len(head) > self.most_head:
-                self._refuse(431, b"Request Header JsonFields Too Large", "the head of the request is too long")
+                self._refuse(431, b"Request Header Fields Too Large", "the head of the request is too long")
+                return
+            if found and not self._head and (answer := self.shed(head, body)) is not None:
+                self.transport.write(answer)
+                self.transport.close()
                 return
             self._head = b"" if found else head
         super().data_received(data)
         if not self._receiving:
             self._disarm()
+            self.waiting.pop(self, None)
 
     @property
     def _in_head(self) -> bool:
@@ -82,6 +98,7 @@ class Receiving(H11Protocol):
     def on_response_complete(self) -> None:
         """The next request has a time of its own."""
         self._disarm()
+        self.waiting[self] = None
         super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:

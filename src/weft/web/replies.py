@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from weft.errors import NotNumbers, StorageError, WeftError, shortened
+from weft.errors import NotNumbers, StorageError, WeftError, harmless, shortened
 
 KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
          429: "rate_limit_error"}  # fmt: skip
@@ -49,10 +49,20 @@ def as_refusal(error: BaseException, where: str = "") -> Refusal:
         return Refusal(400, error.problem, where=place or where, fix=error.fix)
     if isinstance(error, NotNumbers):
         return Refusal(500, error.problem, fix=error.fix)
-    number = uuid.uuid4().hex[:12]
-    details = "".join(traceback.format_exception(error))
-    print(f"weft serve: error {number}\n{details}", file=sys.stderr, flush=True)
-    return Refusal(500, f"an error in weft itself, number {number}", fix="the server's own output has the details")
+    return Refusal(
+        500, f"an error in weft itself, number {reported(error)}", fix="the server's own output has the details"
+    )
+
+
+def reported(error: BaseException) -> str:
+    """The number under which stderr has where a fault came from. Messages stay away: they may hold what was asked."""
+    number, one = uuid.uuid4().hex[:12], error
+    lines = [f"weft serve: error {number}"]
+    while one is not None:
+        lines += [type(one).__name__, *"".join(traceback.format_tb(one.__traceback__)).splitlines()]
+        one = one.__cause__ or one.__context__  # type: ignore[assignment]
+    print("\n".join(map(harmless, lines)), file=sys.stderr, flush=True)
+    return number
 
 
 def error_value(status: int, problem: str, where: str = "", fix: str = "") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The server itself: a socket, signals, uvicorn. Refuses to know routes."""
 
+import asyncio
 import contextlib
 import os
 import secrets
@@ -16,18 +17,22 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from weft.errors import WeftError
+from weft.errors import WeftError, harmless
 from weft.training.devices import pick_device
 from weft.web.app import application
-from weft.web.engine import Engine
 from weft.web.guard import Allowed, is_loopback
 from weft.web.limits import Limits
 from weft.web.receiving import Receiving
+from weft.web.replies import reported
 from weft.web.scanning import Scanner
+from weft.web.shedding import Shedding
+from weft.web.state import ServerState
 from weft.web.table import RunTable
+from weft.web.turns import Turns, settle
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 BACKLOG = 2048  # connections that wait to be accepted
+OTHER_FILES = 100  # that a server has open beside connections
 SHORTEST_TOKEN = 16  # characters
 
 
@@ -42,10 +47,11 @@ def serve(
     precision: str = "fp32",
     device: str = "auto",
     broken: bool = False,
-    say: Callable[[str], Any] = lambda line: print(line, file=sys.stderr, flush=True),
+    say: Callable[[str], Any] = lambda line: print(harmless(line), file=sys.stderr, flush=True),
 ) -> None:
     """Serve runs until a signal ends it: `places` are folders of runs, or hold some; `at` is a socket's file."""
     limits = Limits()
+    _more_files(limits.connections + OTHER_FILES)
     pick_device(device, "--device")
     secret = _token(token, host if at is None else "127.0.0.1")
     with _bound(host, port, at) as bound:
@@ -58,20 +64,23 @@ def serve(
             say(f"  {name}: {one.run.task.name}, {one.run.task.ability(one.run.loaded)}")
         for name in table.training:
             say(f"  {name}: in training")
-        bound.listen(BACKLOG)
+        bound.listen()
         scanner.start()
         say(_address(host, real, at, secret))
         sys.setswitchinterval(0.001)  # the loop need not wait long for a thread that computes
+        settle()
         try:
-            Server(config_of(app, limits), state.engine, limits).run(sockets=[bound])
+            Server(app, state).run(sockets=[bound])
         finally:
             scanner.close()
             state.engine.close()
 
 
-def config_of(app: ASGIApp, limits: Limits) -> uvicorn.Config:
+def _config(app: ASGIApp, state: ServerState) -> uvicorn.Config:
     """How uvicorn serves an application: by h11 alone, without logs, which would hold what people ask."""
-    own = {"seconds": limits.seconds, "most_head": limits.head, "unsent": limits.unsent}
+    limits, shedding = state.limits, Shedding(state.engine, state.metrics)
+    own = {"seconds": limits.seconds, "most_head": limits.head, "unsent": limits.unsent,
+           "shed": staticmethod(shedding.answer), "most_connections": limits.connections, "waiting": {}}  # fmt: skip
     return uvicorn.Config(
         app,
         http=type("Connection", (Receiving,), own),
@@ -85,17 +94,32 @@ def config_of(app: ASGIApp, limits: Limits) -> uvicorn.Config:
         h11_max_incomplete_event_size=limits.head,
         timeout_keep_alive=int(limits.idle),
         timeout_graceful_shutdown=int(limits.drain),
-        limit_concurrency=limits.connections,
-        backlog=BACKLOG,
+        limit_concurrency=limits.connections + 1,  # where none of them is idle, a request is refused
+        backlog=limits.accepted,
     )
+
+
+class Listener(socket.socket):
+    """A socket at which many may wait, of whom the loop accepts a few at a time: asyncio has one number for both."""
+
+    def listen(self, backlog: int = BACKLOG) -> None:
+        """Listen, with room for all who wait."""
+        super().listen(BACKLOG)
 
 
 class Server(uvicorn.Server):
     """uvicorn that ends in two steps: requests are refused while those in work finish; a second signal ends at once."""
 
-    def __init__(self, config: uvicorn.Config, engine: Engine, limits: Limits):
-        super().__init__(config)
-        self.engine, self.limits, self._until = engine, limits, 0.0
+    def __init__(self, app: ASGIApp, state: ServerState):
+        super().__init__(_config(app, state))
+        self.engine, self.limits, self._until, self._turns = state.engine, state.limits, 0.0, Turns()
+        self.engine.give_way = self._turns.give_way
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until a signal."""
+        with asyncio.Runner(loop_factory=self._turns.loop) as runner:
+            runner.get_loop().set_exception_handler(_fault_of_loop)
+            runner.run(self.serve(sockets))
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -122,16 +146,38 @@ class Server(uvicorn.Server):
         """Whether to end: work is done, or its time is over."""
         if self.engine.draining and not self.should_exit:
             late = time.monotonic() > self._until
+            self.force_exit = late
             if self.engine.idle or late:
                 self.should_exit = True
         return await super().on_tick(counter)
+
+
+def _fault_of_loop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Say on stderr what went wrong outside of any request."""
+    error = context.get("exception")
+    if isinstance(error, OSError):  # there are no more files for connections; the loop tries again after a second
+        print(f"weft serve: no more connections for now: {error.strerror}", file=sys.stderr, flush=True)
+    elif error is not None:
+        reported(error)
+
+
+def _more_files(wanted: int) -> None:
+    """Let this process have open as many files as connections need, where the system lets it."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 @contextlib.contextmanager
 def _bound(host: str, port: int, at: Path | None) -> Iterator[socket.socket]:
     """A socket that listens nowhere yet; its file is removed in the end."""
     if at is not None:
-        found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        found = Listener(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             before = os.umask(0o177)  # for this user alone
             try:
@@ -153,7 +199,7 @@ def _bound(host: str, port: int, at: Path | None) -> Iterator[socket.socket]:
         raise WeftError(f"expected a port from 0 to 65535, found {port}", where="--port")
     try:
         family, *_, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, socket.SOCK_STREAM)
+        found = Listener(family, socket.SOCK_STREAM)
     except OSError as error:
         raise WeftError(f"no such address: {error.strerror}", where="--host", fix="use 127.0.0.1") from None
     with found:

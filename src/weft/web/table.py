@@ -68,6 +68,12 @@ class ServedRun:
         """Whether texts are written in native code, where an answer has the same bits alone and beside others."""
         return self.writes and steps_of(self.run.loaded.stream).program is not None
 
+    def prepared(self) -> "ServedRun":
+        """Itself, with what takes a moment already known: no request waits for it."""
+        assert self.run.task.asks  # refuses a run without a task
+        _ = self.native, self.window
+        return self
+
     def settings(self, use: Use = "predict") -> list[dict[str, Any]]:
         """What can be set: names, types, usual values, words. Settings that name files are not among them."""
         task = self.run.task
@@ -148,7 +154,7 @@ class RunTable(Mapping[str, ServedRun]):
             (training if state == TRAINING else named)[_free_name(path, {*named, *training})] = path
         if not named and not training:
             raise WeftError("no finished run", where="weft serve", fix="train one first: weft train DATA")
-        made = cls(ServedRun(name, _loaded(path, device, broken), precision) for name, path in named.items())
+        made = cls(ServedRun(name, _loaded(path, device, broken), precision).prepared() for name, path in named.items())
         for name, path in training.items():
             made.watch(WatchedRun(name, path))
         return made
@@ -180,7 +186,6 @@ def _loaded(path: Path, device: str, broken: bool) -> Run:
     run = load(path, device=device, broken=broken)
     if not is_foreign(path) and describe(path).state not in (FINISHED, IMPORTED):
         raise WeftError("this run is not finished", where=str(path), fix="finish it: weft train --resume")
-    assert run.task.asks  # refuses a run without a task
     return run
 
 
