@@ -1,7 +1,10 @@
 """The API in OpenAI's and LibreTranslate's shape: the same texts as in Python, alone and beside others."""
 
 import base64
+import json
+import sys
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +12,10 @@ import pytest
 from helpers.serving import Running, until
 
 from weft.core.changes import Without
+from weft.domains.texts.codec.turns import TurnCodec
+from weft.runs.run import Run
 from weft.tasks.asks import Given
-from weft.web.table import RunTable
+from weft.web.table import RunTable, ServedRun
 
 WRITE, CHAT = "/v1/completions", "/v1/chat/completions"
 ASK: dict[str, Any] = {"model": "language-model", "prompt": "Once", "max_tokens": 12, "temperature": 0.8, "seed": 3}
@@ -233,3 +238,107 @@ def test_programs_send_forms_as_libretranslate_takes_them_and_pages_cannot(serve
         assert server.ask("POST", "/translate", form, {**kind, **header}).status in (403, 415)
     for bad in (b"q", b"q=a&q=b", b"q=%ff&target=x", b"&".join(b"a%d=1" % i for i in range(99)), "q=\u00e9".encode()):
         assert server.ask("POST", "/translate", bad, kind).status == 400
+
+
+def talking(table: RunTable) -> ServedRun:
+    """The language model, as one that knows a chat template."""
+    loaded = table["language-model"].run.loaded
+    turn, begin = "{{ one.role[0] }}{{ one.content }}|", "{% if add_generation_prompt %}a{% endif %}"
+    template = f"{{% for one in messages %}}{turn}{{% endfor %}}{begin}"
+    turns = TurnCodec(TurnCodec.Config(template=template))
+    return ServedRun("talker", Run(replace(loaded, codecs={**loaded.codecs, "turns": turns})))
+
+
+def test_a_talk_is_marked_by_the_template_of_the_model(table: RunTable):
+    served = talking(table)
+    server = Running(RunTable([served]))
+    try:
+        assert server.get("/v1/models").json["data"][0]["weft"]["chat"] == "template"
+        asked = {"model": "talker", "temperature": 0, "max_tokens": 12}
+        talk = [{"role": "system", "content": "Be"}, {"role": "user", "content": "Who"}]
+        found = server.post(CHAT, {**asked, "messages": talk}).json
+        assert "weft" not in found, "nothing is to be noted"
+        text = table["language-model"].run.loaded.codecs["text"]
+        known = server.post(WRITE, {**asked, "prompt": text.tokenizer.encode("sBe|uWho|a").tolist()}).json
+        assert found["choices"][0]["message"]["content"] == known["choices"][0]["text"].strip()
+        assert found["usage"]["prompt_tokens"] == known["usage"]["prompt_tokens"]
+        *events, done = server.post(CHAT, {**asked, "messages": talk, "stream": True}).events
+        said = "".join(one["choices"][0]["delta"].get("content", "") for one in events)
+        assert done == "[DONE]" and said.strip() == found["choices"][0]["message"]["content"]
+        longer = [*talk, {"role": "assistant", "content": "I"}, {"role": "user", "content": "And?"}]
+        assert server.post(CHAT, {**asked, "messages": longer}).status == 400, "it is longer than the model reads"
+    finally:
+        server.close()
+
+
+SCHEMA = {"type": "boolean"}  # for which this model has all letters
+SHAPED = {
+    "model": "language-model",
+    "messages": [{"role": "user", "content": "Is"}],
+    "max_tokens": 60,
+    "temperature": 1,
+}
+
+
+def test_an_answer_fits_the_schema_that_is_asked_for(server: Running):
+    pytest.importorskip("llguidance")
+    form = {"type": "json_schema", "json_schema": {"name": "judgement", "schema": SCHEMA, "strict": True}}
+    for seed in range(4):
+        choice = server.post(CHAT, {**SHAPED, "response_format": form, "seed": seed}).json["choices"][0]
+        assert isinstance(json.loads(choice["message"]["content"]), bool) and choice["finish_reason"] == "stop"
+    streamed = server.post(CHAT, {**SHAPED, "response_format": form, "seed": 0, "stream": True}).events[:-1]
+    assert "".join(one["choices"][0]["delta"].get("content", "") for one in streamed) in ("true", "false")
+    answer = server.post(CHAT, {**SHAPED, "response_format": {"type": "json_object"}})
+    assert answer.status == 400 and "no tokens" in answer.json["error"]["message"], "this model has no braces"
+    plain = server.post(CHAT, {**SHAPED, "seed": 1}).json["choices"][0]
+    assert server.post(CHAT, {**SHAPED, "seed": 1, "response_format": {"type": "text"}}).json["choices"][0] == plain
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["json", [], {"type": "yaml"}, {"type": "json_schema"}, {"type": "json_schema", "json_schema": {}},
+     {"kind": "text"}, {"type": "json_schema", "json_schema": {"schema": {"type": "nonsense"}}},
+     {"type": "json_schema", "json_schema": {"schema": {"$ref": "http://127.0.0.1:1/schema.json"}}},
+     {"type": "json_schema", "json_schema": {"schema": {"$ref": "file:///etc/passwd"}}},
+     {"type": "json_schema", "json_schema": {"schema": {"pattern": "(" * 200, "type": "string"}}}],
+)  # fmt: skip
+def test_a_form_that_cannot_be_meant_is_refused_in_words(server: Running, form: Any):
+    pytest.importorskip("llguidance")
+    answer = server.post(CHAT, {**SHAPED, "response_format": form})
+    assert answer.status == 400 and answer.json["error"]["message"] and len(answer.body) < 4096
+
+
+def test_without_the_extra_a_schema_is_refused_and_says_what_to_install(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "llguidance", None)
+    answer = server.post(CHAT, {**SHAPED, "response_format": {"type": "json_object"}})
+    assert answer.status == 400 and "weft[grammar]" in answer.json["error"]["message"]
+    assert server.post(CHAT, SHAPED).status == 200
+
+
+def test_clients_with_settings_of_their_own_are_written_together_as_alone(table: RunTable):
+    server = Running(table)
+    kinds: list[dict[str, Any]] = [
+        {"temperature": 0}, {"temperature": 0.7}, {"top_p": 0.5}, {"weft": {"top_k": 3}}, {"stop": "e"},
+        {"weft": {"min_p": 0.2}}, {"logprobs": 1}, {"weft": {"repetition_penalty": 1.3}}, {"max_tokens": 7},
+    ]  # fmt: skip
+    asked = [{**ASK, "max_tokens": 50, "seed": number, **more} for number, more in enumerate(kinds)]
+    try:
+        alone = [server.post(WRITE, one).json["choices"][0] for one in asked]
+        found: dict[int, Any] = {}
+
+        def ask(number: int) -> None:
+            found[number] = server.post(WRITE, asked[number]).json["choices"][0]
+
+        with server.connected() as other:
+            other.sendall(server.request("POST", WRITE, {**LONG, "stream": True, "seed": 77}, None))
+            until(lambda: server.state.engine._writers and not server.state.engine._waiting)
+            threads = [threading.Thread(target=ask, args=(number,)) for number in range(len(asked))]
+            for one in threads:
+                one.start()
+            for one in threads:
+                one.join()
+        assert [found[number] for number in range(len(asked))] == alone
+    finally:
+        server.close()

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from helpers.kept_runs import RUNS
-from helpers.serving import FINISHED, Running
+from helpers.serving import FINISHED, Running, until
+from safetensors.torch import load_file, save_file
 
 from weft.storage.lock import RunLock
+from weft.training.folder import RunFolder
+from weft.training.seal import FileSeal
 from weft.web.scanning import Scanner
 from weft.web.table import RunTable
 from weft.web.watched import MOST_POINTS, Curve, WatchedRun
@@ -107,3 +110,68 @@ def test_a_run_whose_process_has_gone_is_shown_as_stopped(tmp_path: Path):
         table = RunTable.of([run])
     Scanner(table, [run]).look()
     assert table.training["story"].state == "stopped" and not table
+
+
+def replaced(run: Path, by: Path) -> None:
+    """Another run takes the place of one, file by file, as a training in the same folder writes them."""
+    for path in by.iterdir():
+        shutil.copy(path, run / path.name)
+
+
+def test_a_run_that_was_replaced_is_loaded_aside_and_takes_the_place_of_the_old_one(tmp_path: Path):
+    run = shutil.copytree(FINISHED / "language-model-sealed", tmp_path / "story")
+    table, said = RunTable.of([run]), list[str]()
+    scanner, server = Scanner(table, [run], say=said.append), Running(table)
+    ask = {"model": "story", "prompt": "Once", "max_tokens": 20, "temperature": 0}
+    try:
+        old = table["story"]
+        first = server.post("/v1/completions", ask).json
+        scanner.look()
+        assert table["story"] is old and not said, "nothing has changed"
+        with server.connected() as made:
+            made.sendall(
+                server.request("POST", "/v1/completions", {**ask, "max_tokens": 100_000, "stream": True}, None)
+            )
+            until(lambda: not server.state.engine.idle)
+            weights = load_file(run / "model.safetensors")
+            config = RunFolder(run).config()
+            save_file(
+                {name: value * 0.5 for name, value in weights.items()}, run / "model.safetensors", {"format": "pt"}
+            )
+            scanner.look()
+            assert table["story"] is old, "what is not sealed is not taken"
+            files = {"model.safetensors": FileSeal.of_file(run / "model.safetensors")}
+            RunFolder(run).write_config(config, {**RunFolder(run).seals(), **files})
+            scanner.look()
+            assert table["story"] is not old and "replaced" in said[0]
+            assert server.post("/v1/completions", ask).json["choices"][0]["text"] != first["choices"][0]["text"]
+            assert old in [one.served for one in server.state.engine._working], "who has begun goes on with the old one"
+        until(lambda: server.state.engine.idle)
+        scanner.look()
+        assert len(said) == 1
+    finally:
+        server.close()
+
+
+def test_a_run_whose_folder_is_cut_short_or_removed_is_answered_as_before(tmp_path: Path):
+    run = shutil.copytree(FINISHED / "language-model-sealed", tmp_path / "story")
+    table, said = RunTable.of([run]), list[str]()
+    scanner, server = Scanner(table, [tmp_path, run], say=said.append), Running(table)
+    ask = {"model": "story", "prompt": "Once", "max_tokens": 20, "temperature": 0}
+    try:
+        known = server.post("/v1/completions", ask).json["choices"]
+        with (run / "model.safetensors").open("r+b") as file:
+            file.truncate(100)
+        scanner.look()
+        assert server.post("/v1/completions", ask).json["choices"] == known
+        (run / "config.json").write_text("{")
+        scanner.look()
+        scanner.look()
+        assert len(said) == 1 and "story: not served" in said[0]
+        assert server.post("/v1/completions", ask).json["choices"] == known
+        shutil.rmtree(run)
+        scanner.look()
+        assert server.post("/v1/completions", ask).json["choices"] == known and list(table) == ["story"]
+        assert server.post("/api/look/story", {"input": "Once"}).status == 200
+    finally:
+        server.close()

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
-NAMES = ("page.css", "page.js", "made.js", "forms.js", "answers.js", "inside.js", "training.js")
+NAMES = ("page.css", "page.js", "made.js", "forms.js", "answers.js", "inside.js", "changing.js", "training.js")
 FILES = {"/": "index.html", **{f"/page/{name}": name for name in NAMES}}
 
 

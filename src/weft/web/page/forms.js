@@ -1,6 +1,6 @@
 // The form of a run: what it asks for, by typing, choosing or dropping; its settings.
 
-import { at, made } from "./made.js";
+import { at, content, made } from "./made.js";
 
 let files = [], rows = null; // what was chosen or dropped; rows of a table of texts
 
@@ -66,15 +66,6 @@ export function cells(text, mark) {
   return found.filter((row) => row.length);
 }
 
-function base64(file) {
-  return new Promise((done, failed) => {
-    const reader = new FileReader();
-    reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
-    reader.onerror = () => failed(reader.error);
-    reader.readAsDataURL(file);
-  });
-}
-
 /** What is asked: values with their names; several where a table, lines or files were given. */
 export async function asked(run) {
   const asks = run.asks[0], kind = asks.kind;
@@ -92,10 +83,10 @@ export async function asked(run) {
     throw new Error(`choose ${asks.called} first`);
   }
   return Promise.all(files.map(async (file) => {
-    const content = { base64: await base64(file), ending: file.name.slice(file.name.lastIndexOf(".")).toLowerCase() };
-    if (kind !== "picture and question") return [content, file.name];
+    const value = await content(file);
+    if (kind !== "picture and question") return [value, file.name];
     const question = at("question").value;
-    return [{ picture: content, ...(question ? { question } : {}) }, `${file.name}: ${question}`];
+    return [{ picture: value, ...(question ? { question } : {}) }, `${file.name}: ${question}`];
   }));
 }
 

@@ -37,6 +37,9 @@ export function post(path, body, signal) {
   return call(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" }, signal });
 }
 
+/** The address of what can be asked of a run. */
+export const path = (kind, run) => `/api/${kind}/${encodeURIComponent(run.name)}`;
+
 export const short = (value) => (Number.isInteger(value) ? value.toLocaleString("en") : Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.001) ? value.toPrecision(3) : String(Number(value.toPrecision(4))));
 
 export const percent = (share) => `${(100 * share).toFixed(share > 0.0995 || share === 0 ? 1 : 2)} %`;
@@ -59,4 +62,14 @@ export function save(name, text, type) {
   const link = made("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** A file as the server takes it: its bytes, with the ending of its name. */
+export function content(file) {
+  return new Promise((done, failed) => {
+    const reader = new FileReader(), ending = file.name.slice(file.name.lastIndexOf(".")).toLowerCase();
+    reader.onload = () => done({ base64: reader.result.slice(reader.result.indexOf(",") + 1), ending });
+    reader.onerror = () => failed(reader.error);
+    reader.readAsDataURL(file);
+  });
 }
