@@ -170,6 +170,33 @@ def test_a_prompt_that_cannot_be_read_costs_itself():
     assert [line.ids for line in good] == [known, known] and not bad.ids
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_a_thousand_lines_that_leave_at_random_change_no_bit_of_the_others(precision: str):
+    model, draw, left = prepared(model_of("gpt"), precision), np.random.default_rng(1), 0
+    assert isinstance(model, Stream)
+    together, every = Together(model), list[tuple[Prompt, WrittenLine]]()
+    while left < 1000:
+        while len(together.lines) < 8:
+            every.append((prompt := prompt_of(draw), WrittenLine(prompt)))
+            together.join([every[-1][1]])
+        for _ in range(int(draw.integers(3))):
+            together.step()
+        for gone in draw.permutation(len(together.lines))[: int(draw.integers(1, 5))]:
+            together.leave([together.lines[min(gone, len(together.lines) - 1)]])
+            left += 1
+    while together.lines:
+        together.step()
+    ended = 0
+    for prompt, line in every:
+        known = alone(model, prompt)
+        assert line.ids == known.ids[: len(line.ids)]
+        if line.ended is not None:
+            ended += 1
+            assert (line.text, line.ended) == (known.text, known.ended)
+    assert ended > 50, "many came to their end beside those that left"
+
+
 MACHINE_MODELS = {precision: prepared(model_of("gpt"), precision) for precision in ("fp32", "int8")}
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.trials import EVERY, train
 from PIL import Image
 
 import weft
+from weft.config import field_types
 
 FINISHED = Path(__file__).parents[1] / "fixtures" / "finished"
 THREADS = 8
@@ -23,8 +25,22 @@ def inputs_of(kind: str) -> list[Any]:
 @pytest.mark.parametrize("name", ["language-model", "classify-text", "translate", "classify-images", "caption"])
 def test_eight_threads_get_the_answers_of_one(name: str):
     run = weft.load(FINISHED / name)
-    inputs = inputs_of(run.task.asks[0].kind)
     settings = {"max_tokens": 6} if name in ("language-model", "translate") else {}
+    check_threads(run, inputs_of(run.task.asks[0].kind), settings)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(EVERY))
+def test_eight_threads_get_the_answers_of_one_in_every_task(name: str, tmp_path: Path):
+    trial = EVERY[name]
+    run = train(name, trial.data, out=tmp_path / "run")
+    known = field_types(run.task.Predict)
+    settings = {setting: value for setting, value in (("max_tokens", 4), ("steps", 1)) if setting in known}
+    check_threads(run, [trial.input] * 3, settings)
+
+
+def check_threads(run: weft.Run, inputs: list[Any], settings: dict[str, Any]) -> None:
+    """Each thread asks all inputs, beginning with another one."""
     known = [run.predict(one, **settings) for one in inputs]
     found: list[Any] = [None] * THREADS
     begin = threading.Barrier(THREADS)

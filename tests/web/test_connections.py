@@ -3,8 +3,10 @@
 import contextlib
 import re
 import socket
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -183,5 +185,31 @@ def test_nothing_stays_of_requests_that_are_over(table: RunTable):
         assert not engine._waiting and not engine._working and not engine._writers
         connection = server.server.config.http_protocol_class
         assert not connection.waiting, "no connection is remembered"  # type: ignore[attr-defined]
+    finally:
+        server.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_memory_stays_flat_over_thousands_of_requests(table: RunTable):
+    server = Running(table)
+
+    def held() -> float:
+        (line,) = (one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("VmRSS"))
+        return int(line.split()[1]) / 1024
+
+    def some(count: int) -> None:
+        for number in range(count):
+            assert server.post(WRITE, {**ASK, "stream": bool(number % 2), "seed": number}).status == 200
+            assert server.post(WRITE, {**ASK, "n": 0}).status == 400
+            if number % 10 == 0:
+                with server.connected() as made:
+                    made.sendall(server.request("POST", WRITE, {**LONG, "stream": True}, None))
+
+    try:
+        some(500)
+        before = held()
+        some(1000)
+        assert held() - before < 2, "MB of 2,100 requests"
     finally:
         server.close()
