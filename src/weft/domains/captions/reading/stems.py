@@ -80,11 +80,12 @@ def _said(pictures: list[str], notes: Mapping[str, Spotted], what: str) -> Said 
     name = "/".join(note.parts)
     try:
         if TEXT in notes:
-            captions, questions = tuple(dict.fromkeys(tidy(decoded(note.place.content()).splitlines()))), ()
+            said: Said = tuple(dict.fromkeys(tidy(decoded(note.place.content()).splitlines()))), ()
         else:
-            captions, questions = _said_in(fields_in(note), name)
+            said = _said_in(fields_in(note), name)
     except DataError as error:
         return f"its {what} {name}: {error.problem}"
+    captions, questions = said
     fault = text_fault([one.text for one in questions] if what == "question" else captions, what)
     return f"{name}: {fault}" if fault is not None else ((), questions) if what == "question" else (captions, ())
 

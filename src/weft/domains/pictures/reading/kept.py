@@ -128,7 +128,8 @@ class _GrowingTrial:
             note = self.notes.setdefault(found.notes, len(self.notes))
             self.marks.append(np.frombuffer(found.digest, np.uint8))
             self.thumbnails.append(np.frombuffer(found.thumbnail, np.uint8))
-            shape, known = (0, 0, 0), True
+            shape: tuple[int, ...] = (0, 0, 0)
+            known = True
             if found.kept is not None:
                 shape, known = found.kept.pixels.shape, found.kept.missing is None
                 self.pixels.append(found.kept.pixels.ravel())
@@ -154,10 +155,11 @@ def _trial(entry: PreparedEntry) -> list[Found]:
     marks, thumbnails = (arrays[name].reshape(len(good), -1) for name in ("digests", "thumbnails"))
     for row, i in enumerate(good):
         height, width, channels, known, note = arrays["shapes"][row].tolist()
-        kept, start = None, end
+        kept: Decoded | None = None
         if height:
-            end += height * width * channels
-            pixels, missing = arrays["pixels"][start:end].reshape(height, width, channels), None
+            missing: np.ndarray | None = None
+            start, end = end, end + height * width * channels
+            pixels = arrays["pixels"][start:end].reshape(height, width, channels)
             if not known:
                 missing = arrays["pixels"][end : end + height * width].view(np.bool_).reshape(height, width)
                 end += height * width

@@ -27,6 +27,8 @@ class KeptExample(Example):
     """A text in a mapped file, and its label."""
 
     __slots__ = ("number", "texts")
+    number: int
+    texts: RowTexts
 
     def __init__(self, texts: RowTexts, number: int, label: str):
         for name, value in (("texts", texts), ("number", number), ("label", label)):
