@@ -109,9 +109,10 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     Embed = Embedding
 
     def codecs(self, data: TaggedData, training: TagTraining, known: Codecs) -> Codecs:
-        texts = [" ".join(one.words) for one in data.train]
+        size = encoders.size_of(" ".join(one.words) for one in data.train)
+        texts = ended(" ".join(one.words) for one in data.train)
         tags = TagCodec(TagCodec.Config(names=data.tags, scheme=data.scheme))
-        return {"text": encoders.text_codec(ended(texts), encoders.size_of(texts), training, known), "tags": tags}
+        return {"text": encoders.text_codec(texts, size, training, known), "tags": tags}
 
     def encode(
         self, data: TaggedData, codecs: Codecs, training: TagTraining, known: Model.Config | None, progress: Progress

@@ -12,14 +12,15 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import torch
 
-from weft.batches.id_rows import IdRows, MarkedIds, id_rows
+from weft.batches.id_rows import ENCODED_AT_ONCE, GrowingIds, IdRows, MarkedIds, id_rows
 from weft.batches.like_lengths import LikeLengthSource, Rows
 from weft.batches.samples import AtTokens, Classes, Numbers, PaddedIds, Samples, W, padded
 from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.tagged import TaggedData
-from weft.domains.texts.reading.kept import KeptExample
+from weft.domains.texts.reading.kept import KeptExample, KeptTagged
 from weft.domains.texts.reading.labelled_texts import Example
+from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.files.dataset import Dataset
 from weft.files.labelled import LabelledData
 from weft.modalities.framing import frame_ids, frame_word_ids, room_for
@@ -153,6 +154,8 @@ class TaggedRows:
 
     def lengths(self) -> np.ndarray:
         """A column with the length of each sentence in ids."""
+        if isinstance(self.texts, IdRows | MarkedIds):
+            return self.texts.lengths()[:, None].astype(np.int64)
         return np.array([[len(text)] for text in self.texts], np.int64)
 
     def take(self, rows: Sequence[int] | np.ndarray) -> Samples[PaddedIds, AtTokens]:
@@ -169,10 +172,8 @@ class TaggedIds(WholeTexts[TaggedRows, AtTokens]):
     @staticmethod
     def of(data: TaggedData, text: TextCodec, tags: TagCodec) -> "TaggedIds":
         """Words to ids and tags to numbers."""
-        train, held_out = (
-            tagged_ids(text, tags, [one.words for one in side], [one.tags for one in side])
-            for side in (data.train, data.held_out)
-        )
+        sides = {"train": data.train, "held out": data.held_out}
+        train, held_out = (_tagged_side(data, side, rows, text, tags) for side, rows in sides.items())
         return TaggedIds(data, text, train, held_out)
 
     @property
@@ -191,7 +192,46 @@ def tagged_ids(
     return TaggedRows([ids for ids, _ in found], [starts for _, starts in found], codec.encode(tags))
 
 
+@dataclass(frozen=True)
+class Fitting(Sequence[np.ndarray]):
+    """The places of words that fit into `room` ids, behind `shift` marks, each row when it is looked at."""
+
+    rows: Sequence[np.ndarray]
+    room: int
+    shift: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, row: Any) -> Any:
+        places = self.rows[row].astype(np.int64)
+        return places[places < self.room] + self.shift
+
+
+def _tagged_side(data: TaggedData, side: str, rows: Sequence[Tagged], text: TextCodec, tags: TagCodec) -> TaggedRows:
+    """The rows of a side; those of sentences that are not held in memory are kept in mapped files too."""
+    if not rows or not isinstance(rows[0], KeptTagged):
+        return tagged_ids(text, tags, [one.words for one in rows], [one.tags for one in rows])
+
+    def make(staged: StagedEntry) -> None:
+        dtypes = {"texts": text.tokenizer.dtype, "places": np.uint32, "tags": np.int32}
+        growing = [GrowingIds(staged, name, dtype) for name, dtype in dtypes.items()]
+        for start in range(0, len(rows), ENCODED_AT_ONCE):
+            some = rows[start : start + ENCODED_AT_ONCE]
+            found = tagged_ids(text, tags, [one.words for one in some], [one.tags for one in some])
+            for one, ids in zip(growing, (found.texts, found.places, found.tags), strict=True):
+                one.extend(ids)
+
+    key = key_of("ids of tagged", data.fingerprint, data.rule, side, len(rows), text.tokenizer.digest, list(tags.names))
+    entry = (store_for(rows[0].texts.rows.bytes) or temporary_store()).entry(key, make, {"kind": "ids of sentences"})
+    return TaggedRows(*(IdRows.of(entry, name) for name in ("texts", "places", "tags")))
+
+
 def framed(side: TaggedRows, codec: TextCodec, context: int) -> TaggedRows:
     """Sentences between their marks, cut to a model's context; words that do not fit have no place."""
+    if isinstance(side.texts, IdRows):
+        room, (before, after) = room_for(codec.tokenizer, context), codec.tokenizer.marks
+        texts = MarkedIds(side.texts, before, after, room)
+        return TaggedRows(texts, Fitting(side.places, room, len(before)), side.tags)
     found = frame_word_ids(codec.tokenizer, list(zip(side.texts, side.places, strict=True)), context)
     return TaggedRows(found.rows, found.places, side.tags)

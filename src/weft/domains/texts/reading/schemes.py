@@ -80,12 +80,11 @@ def _breaks(before: tuple[str, str], now: tuple[str, str], scheme: Scheme) -> bo
     return False
 
 
-def scheme_of(sentences: Sequence[Sequence[str]]) -> Scheme:
-    """The scheme whose rules the tags break least; plain where they do not spell out entities."""
+def scheme_of(sentences: Iterable[Sequence[str]]) -> Scheme:
+    """The scheme whose rules the tags break least; plain where they do not spell out entities. Goes over them again."""
     tags = {tag for sentence in sentences for tag in sentence}
     prefixes = {parted(spelled(tag))[0] for tag in tags} - {"O"}
     if not prefixes or any(spelled(tag) != "O" and not TAG.fullmatch(spelled(tag)) for tag in tags):
         return "plain"
-    written = [[spelled(tag) for tag in sentence] for sentence in sentences]
     schemes: tuple[Scheme, ...] = ("IOBES",) if prefixes & set(ENDS) else ("BIO", "IOB1")
-    return min(schemes, key=lambda scheme: sum(violations(sentence, scheme) for sentence in written))
+    return min(schemes, key=lambda scheme: sum(violations([*map(spelled, one)], scheme) for one in sentences))

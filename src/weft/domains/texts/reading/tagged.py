@@ -1,11 +1,12 @@
 """Sentences with a tag for each word, from files. Tags of entities become BIO; mended ones are counted."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 from weft.domains.texts.reading.conll import ENDINGS, EXAMPLE, ConllColumns, read_columns, read_json_lines
+from weft.domains.texts.reading.kept import FinishTags, kept_tagged
 from weft.domains.texts.reading.schemes import Scheme, as_bio, entities, scheme_of, spelled, violations
 from weft.domains.texts.reading.tagged_texts import CutText, Tagged, TaggedTexts, fingerprint_of, in_order
 from weft.errors import ConfigError, DataError
@@ -13,7 +14,7 @@ from weft.files.bad_rows import Skip, reasons
 from weft.files.decoding import shown
 from weft.files.endings import TAGGED
 from weft.files.finding import ending, find
-from weft.files.gather import GatheredRows, Reading
+from weft.files.gather import GatheredRows, GrowingRows, Reading
 from weft.files.survey import NO, Judgement, Survey, Surveyed
 from weft.files.tables import is_table
 
@@ -46,27 +47,47 @@ def read_tagged(
     named = [sources] if isinstance(sources, str | Path) else list(sources)
     found = find(named, ENDINGS, others=True)
     by_hand = {os.path.realpath(name) for name in named}
-    gathered = GatheredRows[Tagged](skip, found.skipped, len(found.paths))
-    for path in found.paths:
-        if os.path.realpath(path) not in by_hand and not _looks_tagged(Surveyed(path)):
-            gathered.skipped.append((shown(path), "does not look like columns of words and tags"))
-            continue
-        rows, columns = _rows(path, word, tag)
-        gathered.take(Reading((path,), rows))
-        gathered.notes += _passed_over(shown(path), columns)
-    gathered.bad.check(len(gathered.rows))
     where = ", ".join(map(shown, found.paths[:3]))
-    _check(gathered.rows, where, gathered.skipped, learn)
-    scheme, mended, kept = _in_bio(gathered.rows)
+
+    def gather(rows: GrowingRows[Tagged]) -> FinishTags:
+        gathered = GatheredRows[Tagged](skip, found.skipped, len(found.paths), rows)
+        for path in found.paths:
+            if os.path.realpath(path) not in by_hand and not _looks_tagged(Surveyed(path)):
+                gathered.skipped.append((shown(path), "does not look like columns of words and tags"))
+                continue
+            sentences, columns = _rows(path, word, tag)
+            gathered.take(Reading((path,), sentences))
+            gathered.notes += _passed_over(shown(path), columns)
+        gathered.bad.check(len(gathered.gathered))
+        return lambda written, into: _texts(gathered, written, into, where, learn)
+
+    return kept_tagged(found.paths, [word, tag, skip, learn, sorted(by_hand)], gather)
+
+
+def _texts(
+    gathered: GatheredRows[Tagged], rows: Sequence[Tagged], into: GrowingRows[Tagged], where: str, learn: bool
+) -> TaggedTexts:
+    """All that was gathered, added to `into` with its tags in BIO."""
+    _check(rows, where, gathered.skipped, learn)
+    scheme, mended, kept = _in_bio(rows)
+    tags = set[str]()
+
+    def added() -> Iterator[Tagged]:
+        for sentence in kept:
+            into.append(sentence)
+            tags.update(sentence.tags)
+            yield sentence
+
+    mark = fingerprint_of(added())
     return TaggedTexts(
-        sentences=kept,
-        tags=in_order({tag for sentence in kept for tag in sentence.tags}) if scheme != "plain" else _plain(kept),
+        sentences=into if isinstance(into, list) else [],
+        tags=in_order(tags) if scheme != "plain" else tuple(sorted(tags)),
         scheme=scheme,
         mended=mended,
         files=tuple(gathered.files),
         skipped=gathered.left_out,
         notes=(*gathered.notes, *gathered.bad.lost_in_words()),
-        fingerprint=fingerprint_of(kept),
+        fingerprint=mark,
         bad=gathered.bad.count,
     )
 
@@ -102,22 +123,30 @@ def _passed_over(name: str, columns: ConllColumns) -> list[str]:
     return [f"{name}: {count:,} {what} skipped" for what, count in found.items() if count]
 
 
-def _in_bio(sentences: Sequence[Tagged]) -> tuple[Scheme, int, list[Tagged]]:
+class _Tags:
+    """The tags of all sentences, as often as they are gone over."""
+
+    def __init__(self, sentences: Sequence[Tagged]):
+        self.sentences = sentences
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return (sentence.tags for sentence in self.sentences)
+
+
+def _in_bio(sentences: Sequence[Tagged]) -> tuple[Scheme, int, Iterable[Tagged]]:
     """The scheme, how many tags broke its rules, and the sentences with tags in BIO."""
-    scheme = scheme_of([sentence.tags for sentence in sentences])
+    scheme = scheme_of(_Tags(sentences))
     if scheme == "plain":
-        return scheme, 0, list(sentences)
-    written = [tuple(map(spelled, sentence.tags)) for sentence in sentences]
-    odd = sum(
-        old != new for s, tags in zip(sentences, written, strict=True) for old, new in zip(s.tags, tags, strict=True)
-    )
-    mended = odd + sum(violations(tags, scheme) for tags in written)
-    kept = [Tagged(s.words, as_bio(entities(tags), len(tags))) for s, tags in zip(sentences, written, strict=True)]
-    return scheme, mended, kept
+        return scheme, 0, sentences
+    mended = 0
+    for tags in _Tags(sentences):
+        written = tuple(map(spelled, tags))
+        mended += sum(old != new for old, new in zip(tags, written, strict=True)) + violations(written, scheme)
+    return scheme, mended, (Tagged(one.words, _bio(one.tags)) for one in sentences)
 
 
-def _plain(sentences: Sequence[Tagged]) -> tuple[str, ...]:
-    return tuple(sorted({tag for sentence in sentences for tag in sentence.tags}))
+def _bio(tags: Sequence[str]) -> tuple[str, ...]:
+    return as_bio(entities(tuple(map(spelled, tags))), len(tags))
 
 
 def _check(sentences: Sequence[Tagged], where: str, skipped: Sequence[tuple[str, str]], learn: bool) -> None:

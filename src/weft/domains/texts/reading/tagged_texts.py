@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -94,7 +94,7 @@ class TaggedTexts:
         what = "tags" if self.scheme == "plain" else f"kinds of entity ({self.scheme})"
         listed = ", ".join(f"{shown(name)} {count:,}" for name, count in list(self.kinds.items())[:LISTED])
         more = f" and {len(self.kinds) - LISTED} more" if len(self.kinds) > LISTED else ""
-        again = len(self.sentences) - len({sentence.words for sentence in self.sentences})
+        again = len(self.sentences) - len({_mark(sentence.words) for sentence in self.sentences})
         return [
             f"{len(self.sentences):,} sentences, {self.words:,} words, {len(self.kinds)} {what}: {listed}{more}",
             *self.notes,
@@ -126,9 +126,12 @@ def split_tagged(sentences: Sequence[Tagged], share: float = SHARE) -> Split[lis
     return Split(*sides, rule)
 
 
-def fingerprint_of(sentences: Sequence[Tagged]) -> str:
+def _mark(words: Sequence[str]) -> int:
+    """64 bits of a digest of words: a few bytes for each of many sentences."""
+    data = b"".join(b"%d:%b" % (len(word), word.encode("utf-8", "surrogatepass")) for word in words)
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
+
+
+def fingerprint_of(sentences: Iterable[Tagged]) -> str:
     """The SHA-256 over all words and tags in order."""
-    pieces = list[str | bytes]()
-    for sentence in sentences:
-        pieces += [*sentence.words, *sentence.tags, b"\n"]
-    return fingerprint(pieces)
+    return fingerprint(piece for one in sentences for piece in (*one.words, *one.tags, b"\n"))
