@@ -134,4 +134,8 @@ def _mark(words: Sequence[str]) -> int:
 
 def fingerprint_of(sentences: Iterable[Tagged]) -> str:
     """The SHA-256 over all words and tags in order."""
-    return fingerprint(piece for one in sentences for piece in (*one.words, *one.tags, b"\n"))
+    return fingerprint(piece for one in sentences for piece in _pieces(one))
+
+
+def _pieces(one: Tagged) -> list[str | bytes]:
+    return [*one.words, *one.tags, b"\n"]
