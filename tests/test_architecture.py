@@ -20,6 +20,7 @@ ORDER = [
     {"json_text"},
     {"config", "requirements"},
     {"storage"},
+    {"sending"},
     {"relations"},
     {"tokens"},
     {"position"},

@@ -19,6 +19,7 @@ from jaxtyping import Int, Shaped
 from torch import Tensor
 
 from weft.errors import Unfit
+from weft.sending import on_host, sent, with_host
 
 Relation = Union[Tensor, "EdgeList"]
 
@@ -57,11 +58,15 @@ class EdgeList:
     @cached_property
     def offsets(self) -> Int[Tensor, "BN+1"]:
         """Where the edges of each token begin, and where the last token's end."""
-        return self._offsets(self.query)
+        host = on_host(self)
+        return self._offsets(self.query) if host is self else sent(host.offsets, self.query.device)
 
     @cached_property
     def by_key(self) -> tuple[Int[Tensor, "E"], Int[Tensor, "BN+1"]]:
         """The edges in the order of the tokens that are read, and where the edges of each begin."""
+        if (host := on_host(self)) is not self:
+            order, offsets = (sent(t, self.query.device) for t in host.by_key)
+            return order, offsets
         return torch.argsort(self.key, stable=True), self._offsets(self.key)
 
     def _offsets(self, ends: Tensor) -> Tensor:
@@ -72,8 +77,9 @@ class EdgeList:
         """The same on another device."""
         if self.query.device == torch.device(device):
             return self
-        values = {name: value.to(device) for name, value in self.values.items()}
-        return EdgeList(self.query.to(device), self.key.to(device), self.batch, self.tokens, values)
+        values = {name: sent(value, device) for name, value in self.values.items()}
+        query, key = sent(self.query, device), sent(self.key, device)
+        return with_host(EdgeList(query, key, self.batch, self.tokens, values), self)
 
     def where(self, kept: Shaped[Tensor, "E"]) -> "EdgeList":
         """The edges where `kept` is true."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from weft.modalities.text import Text
+from weft.sending import on_host, sent, with_host
 
 
 class Part(Protocol):
@@ -34,12 +36,8 @@ class ReadPart(Part, Protocol):
 
 def moved(part: Any, device: torch.device | str) -> Any:
     """A tensor or a part of a batch on another device; None stays None."""
-    if (
-        isinstance(part, Tensor)
-        and part.device.type == "cpu"
-        and torch.device(device).type not in ("cpu", "mps", "meta")
-    ):
-        return part.pin_memory().to(device, non_blocking=True)  # the host need not wait for it
+    if isinstance(part, Tensor):
+        return sent(part, device)
     return None if part is None else part.to(device)
 
 
@@ -60,7 +58,7 @@ class RowTensors:
 
     def to(self, device: torch.device | str) -> Self:
         """The same on another device."""
-        return self._mapped(lambda part: moved(part, device))
+        return with_host(self._mapped(lambda part: moved(part, device)), self)
 
     def __len__(self) -> int:
         return len(next(part for part in vars(self).values() if part is not None))
@@ -91,10 +89,26 @@ class PaddedIds(RowTensors):
         """True where a token is not padding."""
         return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
 
+    @cached_property
+    def even(self) -> bool:
+        """Whether all rows have one length, so that there is no padding to state."""
+        host = on_host(self)
+        return bool((self.lengths == self.ids.shape[1]).all()) if host is self else host.even
+
+    @cached_property
+    def following(self) -> Int[Tensor, "T"]:
+        """Where the real tokens behind the first stand among all tokens behind the first, row after row."""
+        host = on_host(self)
+        return _places(self.real[:, 1:]) if host is self else sent(host.following, self.ids.device)
+
     def raw(self) -> Text:
-        """As a model reads them. Where all rows have one length, there is no padding to state."""
-        even = bool((self.lengths == self.ids.shape[1]).all())
-        return Text(self.ids, None if even else self.real, padded_behind=True)
+        """As a model reads them."""
+        return Text(self.ids, None if self.even else self.real, padded_behind=True)
+
+
+def _places(mask: Bool[Tensor, "B N"]) -> Int[Tensor, "T"]:
+    """Where a mask is true, row after row."""
+    return mask.flatten().nonzero()[:, 0]
 
 
 @dataclass(frozen=True)
@@ -165,10 +179,18 @@ class AtTokens(RowTensors):
         """The content of those tokens and what is wanted there, row after row."""
         if self.where is None:
             return x.flatten(0, 1), self.values.flatten()
-        if self.where.dtype is torch.bool:
-            return x[self.where], self.values[self.where]
-        firsts, real = x.gather(1, self.where[..., None].expand(-1, -1, x.shape[-1])), self.values >= 0
-        return firsts[real], self.values[real]
+        if self.where.dtype is not torch.bool:
+            x = x.gather(1, self.where[..., None].expand(-1, -1, x.shape[-1]))
+        return x.flatten(0, 1).index_select(0, self.places), self.values.flatten().index_select(0, self.places)
+
+    @cached_property
+    def places(self) -> Int[Tensor, "T"]:
+        """Where something is wanted, among all that `where` has room for."""
+        host = on_host(self)
+        if host is not self:
+            return sent(host.places, self.values.device)
+        marked = self.where is not None and self.where.dtype is torch.bool
+        return _places(self.where if marked and self.where is not None else self.values >= 0)
 
 
 @dataclass(frozen=True)

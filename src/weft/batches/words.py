@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from weft.batches.samples import Samples
+from weft.sending import sent, with_host
 
 BLOCK = 32  # words among which neighbours are looked for
 
@@ -28,7 +29,7 @@ class TableRows:
 
     def to(self, device: torch.device | str) -> "TableRows":
         """The same on another device."""
-        return TableRows(self.rows.to(device), self.places.to(device))
+        return TableRows(sent(self.rows, device), sent(self.places, device))
 
     def __len__(self) -> int:
         return len(self.places)
@@ -55,7 +56,8 @@ class WordNeighbours:
 
     def to(self, device: torch.device | str) -> "WordNeighbours":
         """The same on another device."""
-        return WordNeighbours(self.rows.to(device), self.sentence.to(device), self.reach.to(device))
+        made = WordNeighbours(self.rows.to(device), sent(self.sentence, device), sent(self.reach, device))
+        return with_host(made, self)
 
     def __len__(self) -> int:
         return len(self.sentence)
@@ -82,7 +84,7 @@ class PairCounts:
 
     def to(self, device: torch.device | str) -> "PairCounts":
         """The same on another device."""
-        return PairCounts(self.rows.to(device), self.logs.to(device), self.weights.to(device))
+        return PairCounts(self.rows.to(device), sent(self.logs, device), sent(self.weights, device))
 
     def __len__(self) -> int:
         return len(self.logs)

@@ -125,7 +125,9 @@ def sums(
             for h in range(heads)
         ]
         return each[0][:, None] if heads == 1 else torch.stack(each, 1)
-    owner = torch.repeat_interleave(torch.arange(len(offsets) - 1, device=x.device), offsets.diff())
+    owner = torch.repeat_interleave(
+        torch.arange(len(offsets) - 1, device=x.device), offsets.diff(), output_size=len(ends)
+    )
     out = x.new_zeros(len(offsets) - 1, heads, x.shape[2])
     for some in _pieces(len(ends), heads * x.shape[2]):
         out.index_add_(0, owner[some], weights[some, :, None] * x.repeat_interleave(shared, 1)[ends[some]])

@@ -19,6 +19,7 @@ from weft.core.cache import Slots
 from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
 from weft.position import Place
+from weft.sending import sent
 from weft.tokens import Tokens
 
 CHANNELS = 3  # of a cell: its value or first guess, whether it is known, how uncertain the guess is
@@ -46,7 +47,7 @@ class FieldWindow:
 
     def to(self, device: torch.device | str) -> "FieldWindow":
         """The same on another device."""
-        return FieldWindow(*(getattr(self, one.name).to(device) for one in fields(self)))
+        return FieldWindow(*(sent(getattr(self, one.name), device) for one in fields(self)))
 
     def raw(self) -> "FieldWindow":
         """As an embedder takes it."""

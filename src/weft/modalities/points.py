@@ -17,6 +17,7 @@ from weft.core.transforms import ACTIVATIONS, Activation
 from weft.modalities.embedder import Embedder
 from weft.position import Code, direction
 from weft.position.codes import some_axes
+from weft.sending import sent
 from weft.tokens import Tokens
 
 
@@ -28,7 +29,7 @@ class Points:
 
     def to(self, device: torch.device | str) -> "Points":
         """The same on another device."""
-        return Points(self.places.to(device))
+        return Points(sent(self.places, device))
 
     def raw(self) -> "Points":
         """As an embedder takes it."""

@@ -30,7 +30,7 @@ class HiddenCells(Objective):
         found = model.embed.distribution(batch.given, model(batch.given))
         wanted = batch.wanted
         scores = crps(wanted.values, found.mean, found.spread) * wanted.weights[:, None, None, :, None]
-        return Loss(scores.masked_fill(~wanted.scored, 0.0).sum(), int(wanted.scored.sum()))
+        return Loss(scores.masked_fill(~wanted.scored, 0.0).sum(), wanted.many)
 
 
 def crps(

@@ -7,11 +7,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from weft.batches.words import BLOCK, WordLines
+from weft.batches.words import BLOCK, WordLines, WordNeighbours
 from weft.core.threads import each_on_one_thread
 from weft.errors import ConfigError
 from weft.models.word_vectors import WordVectors
 from weft.objectives.objective import Loss, Objective
+from weft.sending import on_host
 
 TINIEST = 1e-30  # probabilities below it count as this one, so that no loss is infinite
 PART = 32  # lines computed together on one thread of a processor
@@ -44,7 +45,12 @@ class NegativeSampling(Objective):
     def __call__(self, model: WordVectors, batch: WordLines) -> Loss:
         words, neighbours = model.word(batch.given.rows), model.neighbour(batch.wanted.rows.rows)
         total, count = _Surprise.apply(words, neighbours, batch, self.config)
-        return Loss(total, int(count))
+        return Loss(total, int(count) if total.device.type == "cpu" else self._pairs(on_host(batch.wanted)))
+
+    def _pairs(self, wanted: WordNeighbours) -> int:
+        """The number of things predicted, counted on the host: it does not wait for an accelerator."""
+        near = wanted.near(BLOCK)
+        return int((near if self.config.contexts == "skip-gram" else near.any(2)).sum())
 
 
 class _Surprise(torch.autograd.Function):

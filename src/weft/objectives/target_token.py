@@ -118,10 +118,10 @@ def memory_of(model: Seq2Seq, part: Samples[Any, PaddedIds]) -> Tokens:
 
 def read(model: Seq2Seq, part: Samples[Any, PaddedIds], memory: Tokens) -> tuple[Tensor, Tensor]:
     """The content of all real target tokens, row after row, and the tokens that are true there."""
-    ids, real = part.wanted.ids, part.wanted.real[:, 1:]
+    ids, real = part.wanted.ids, part.wanted.following
     # The target is not masked: what stands behind a token is never read by it, padding included.
     x = model.target.encode(Text(ids[:, :-1]), memory=memory).x
-    return x[real], ids[:, 1:][real]
+    return x.flatten(0, 1).index_select(0, real), ids[:, 1:].flatten().index_select(0, real)
 
 
 def coverage(

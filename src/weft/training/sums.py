@@ -1,9 +1,10 @@
 """Sums: what a loss and its further terms add up to, over pieces, batches and processes. Knows no model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from weft.errors import ConfigError
@@ -27,20 +28,32 @@ class TermSum:
 
 @dataclass
 class Sums:
-    """The sum of losses, the number of things predicted, and the further terms by name."""
+    """The sum of losses, the number of things predicted, and the further terms by name.
+
+    Losses stay where they were computed until one is asked for: the host waits for a device once, however many pieces
+    there were.
+    """
 
     total: float = 0.0
     count: float = 0
     terms: dict[str, TermSum] = field(default_factory=dict)
+    unread: "list[tuple[Sums | TermSum, Tensor]]" = field(default_factory=list)
 
     def add(self, loss: Loss) -> None:
         """Add the loss of one piece or batch."""
-        self.total += float(loss.total.detach())
+        self.unread.append((self, loss.total.detach()))
         self.count += loss.count
         for term in loss.terms:
             known = self.terms.setdefault(term.name, TermSum(term.weight))
-            known.total += float(term.total.detach())
+            self.unread.append((known, term.total.detach()))
             known.count += term.count
+
+    def read(self) -> "Sums":
+        """The same with all losses read."""
+        for (known, _), number in zip(self.unread, numbers_of([t for _, t in self.unread]), strict=True):
+            known.total += number
+        self.unread = []
+        return self
 
     def over(self, world: World) -> "Sums":
         """The same, added up over all processes."""
@@ -58,6 +71,11 @@ class Sums:
     def means(self) -> dict[str, float]:
         """The mean of each further term, by name."""
         return {name: term.mean for name, term in self.terms.items()}
+
+
+def numbers_of(each: Sequence[Tensor]) -> list[float]:
+    """The numbers of several tensors that hold one each, read at once."""
+    return torch.stack([t.to(each[0].dtype) for t in each]).tolist() if each else []
 
 
 def counted(objective: Objective, batch: Any, world: World) -> Mapping[str, float]:

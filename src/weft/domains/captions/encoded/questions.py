@@ -24,6 +24,7 @@ from weft.domains.texts.codec.text import TextCodec, TextMarks
 from weft.errors import DataError
 from weft.files.pictures.regions import Question
 from weft.modalities.picture_text import PictureText
+from weft.sending import sent
 
 ROWS = 256  # held-out questions that are computed at once
 
@@ -46,7 +47,7 @@ class QuestionBatch:
 
     def to(self, device: torch.device | str) -> "QuestionBatch":
         """The same on another device."""
-        return QuestionBatch(self.picture.to(device), self.questions.to(device), self.owner.to(device))
+        return QuestionBatch(self.picture.to(device), self.questions.to(device), sent(self.owner, device))
 
     def __len__(self) -> int:
         return len(self.questions)
