@@ -12,6 +12,7 @@ only those above it (`__init__` of each is its map):
     config        frozen config trees: build parts, travel as JSON, take dotted settings
     native        C kernels
     storage       files written whole or not at all, read without trust
+    sending       tensors on their way to a device
     relations     relations between tokens: a matrix, or a list of edges
     tokens        Tokens, and the shape legend of the package
     position      coordinates as vectors, turns and biases

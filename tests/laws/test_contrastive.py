@@ -16,7 +16,7 @@ from weft.models.zoo.captioning import features
 from weft.models.zoo.contrastive import coca
 from weft.models.zoo.vision import Sight, VisionSize, small_net
 from weft.objectives import Contrast, TargetToken
-from weft.objectives.contrast import contrast, with_caption
+from weft.objectives.contrast import contrast, marks, with_caption
 from weft.objectives.objective import OWN
 
 LINES = PaddedIds(ids(4, 7, seed=1), torch.tensor([7, 4, 5, 6]))
@@ -79,13 +79,13 @@ def test_the_loss_is_that_of_the_captions_and_the_contrast_beside_it() -> None:
     assert (term.name, term.count, term.weight) == ("contrast", 4, 0.7)
     assert objective.counts(batch) == {OWN: loss.count, "contrast": 4}
     cosines = one.worded(Text(LINES.ids), LINES.lengths - 1) @ one.pictured(one.memorise(pictures(3))).T
-    assert close(term.total, contrast(cosines * one.scale.double(), OWNER, with_caption(LINES, OWNER, 3)), 1e-6)
+    assert close(term.total, contrast(cosines * one.scale.double(), OWNER, with_caption(marks(LINES), OWNER, 3)), 1e-6)
 
 
 def test_the_contrast_is_both_ways_mean_surprise_without_answers_that_are_right_too() -> None:
     """Captions 0 and 1 are of picture 0, and caption 3 of picture 2 equals caption 0."""
     lines = PaddedIds(LINES.ids[[0, 1, 2, 0]], LINES.lengths[[0, 1, 2, 0]])
-    also = with_caption(lines, OWNER, 3)
+    also = with_caption(marks(lines), OWNER, 3)
     assert also.tolist() == [[True, False, True], [True, False, False], [False, True, False], [True, False, True]]
     logits = numbers(4, 3, seed=3)
 
@@ -102,7 +102,7 @@ def test_the_contrast_is_both_ways_mean_surprise_without_answers_that_are_right_
 
 def test_a_padded_caption_is_not_taken_for_a_longer_one() -> None:
     same = PaddedIds(torch.tensor([[1, 2, 0], [1, 2, 0], [1, 2, 0]]), torch.tensor([3, 2, 2]))
-    assert with_caption(same, torch.tensor([0, 1, 2]), 3).tolist() == [
+    assert with_caption(marks(same), torch.tensor([0, 1, 2]), 3).tolist() == [
         [True, False, False],
         [False, True, True],
         [False, True, True],

@@ -11,6 +11,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from weft.batches.windows import windows
 from weft.core.block import Block
+from weft.core.draws import Chance, opened
 from weft.core.trunk import recompute_blocks
 from weft.objectives import NextToken
 
@@ -39,14 +40,21 @@ def learned(model: nn.Module, values: Tensor) -> list[Tensor | None]:
     return [values, *torch.autograd.grad(whole, list(model.parameters()), allow_unused=True)]
 
 
+def by_sample() -> Chance:
+    """The chance of rows that are one sample."""
+    return Chance(lambda rows, device: torch.tensor([[1, 2]], dtype=torch.int32), whole=True)
+
+
 def test_a_model_that_computes_blocks_again_learns_the_same_bits(zoo: Case) -> None:
-    found = []
-    for on in (False, True):
-        recompute_blocks(zoo.model, on)
-        torch.manual_seed(0)
-        found.append(learned(zoo.model, zoo.values(range(ROWS))))
-    for one, other in zip(*found, strict=True):
-        assert one is other is None or torch.equal(one, other)  # type: ignore[arg-type]
+    for drawn in (lambda: None, by_sample):  # by torch's generator, and by sample
+        found = []
+        for on in (False, True):
+            recompute_blocks(zoo.model, on)
+            torch.manual_seed(0)
+            with opened(drawn()):
+                found.append(learned(zoo.model, zoo.values(range(ROWS))))
+        for one, other in zip(*found, strict=True):
+            assert one is other is None or torch.equal(one, other)  # type: ignore[arg-type]
 
 
 def test_blocks_keep_less_for_the_way_back() -> None:

@@ -144,7 +144,7 @@ def test_a_signal_to_one_process_stops_all_of_them_and_is_saved_once(weft: Weft)
 
 def test_a_number_that_is_not_one_in_one_process_stops_all_in_the_same_step(weft: Weft) -> None:
     poison = "from weft.training import loop\naccumulate = loop.accumulate\n" \
-        "def poisoned(job, indices, step):\n    sums = accumulate(job, indices, step)\n" \
+        "def poisoned(job, indices, step, mine):\n    sums = accumulate(job, indices, step, mine)\n" \
         "    sums.total = float('nan') if step == 3 else sums.total\n" \
         "    return sums\nloop.accumulate = poisoned\n"  # fmt: skip
     done = together(weft, *TRAIN, "--steps", "8", "--out", "run", before={1: poison})
@@ -190,9 +190,9 @@ HANGS = """
 import time
 from weft.training import loop
 accumulate = loop.accumulate
-def hanging(job, indices, step):
+def hanging(job, indices, step, mine):
     if step == 2: time.sleep(1000)
-    return accumulate(job, indices, step)
+    return accumulate(job, indices, step, mine)
 loop.accumulate = hanging
 """
 

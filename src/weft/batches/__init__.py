@@ -11,6 +11,7 @@ source         Source: what the training loop asks of data
 order          the order of samples, a keyed permutation
 epochs         which row of the data is the i-th sample
 draws          random numbers by (key, index)
+pieces         the pieces of a batch that are computed one after another, and what draws for the samples in them
 id_rows        rows of ids in one array, which may be mapped from a file
 like_lengths   LikeLengthSource: rows ordered by length, those of equal lengths at random, cut where a side would exceed
                the tokens. Lengths alone decide the cuts, so every epoch has the same number of micro-batches

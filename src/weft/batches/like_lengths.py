@@ -162,6 +162,8 @@ class LikeLengthSource(Generic[G, W]):
     than one over dozens.
     """
 
+    apart = True
+
     def __init__(
         self,
         train: Rows[G, W],

@@ -11,6 +11,10 @@ class Source(Protocol):
 
     `batch` must depend on nothing but the indices, so that resuming needs one integer and neither the number of
     workers nor of processes changes the order. What it returns must have `to(device)`, `len()` and slicing by rows.
+
+    Processes share the indices of a batch. A source may say otherwise: one that `divides` is given all indices and the
+    slice of them that is one process's, as `batch(indices, mine)`; of one whose samples are computed `apart`, some
+    processes may have more than others.
     """
 
     @property
@@ -30,3 +34,13 @@ class Source(Protocol):
     def held_out(self, *, most: int | None = None) -> Iterator[Any]:
         """Batches of the held-out part, always the same; at most about `most` samples."""
         ...
+
+
+def divides(source: Source) -> bool:
+    """Whether a source divides its batches among processes itself."""
+    return getattr(source, "divides", False)
+
+
+def apart(source: Source) -> bool:
+    """Whether a source's samples are computed each for itself."""
+    return getattr(source, "apart", False)

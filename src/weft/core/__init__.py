@@ -17,6 +17,7 @@ mixers with one call: `mixer(x, at, slots)`.
     mixture                   several transforms, of which each token has few
     linear, row_table         linear maps and how they start; tables of which a step reads few rows
     heads, pooling            tokens become values; one vector that a learned query reads
+    draws, beside             dropout and the like by sample; sums and rows over all processes of a step
     adapters                  small matrices that learn beside large ones (LoRA)
     recording                 keeps queries, keys and values, the stream and what branches add, for those who look
     changes                   what may be switched off, scaled, unread, pinned, replaced, added, hidden

@@ -10,11 +10,12 @@ from torch import Tensor, nn
 from weft.config import Config as BaseConfig
 from weft.config import Part, below_one
 from weft.core.cache import Slots
+from weft.core.draws import dropout
 from weft.core.mixers import Mixer
 from weft.core.norms import LayerNorm, LayerScale, Norm
 from weft.core.scope import Pass
 from weft.core.shifts import Neighbours
-from weft.core.transforms import Transform, dropout
+from weft.core.transforms import Transform
 from weft.errors import ConfigError
 
 Function = Callable[[Tensor], Tensor]
@@ -227,8 +228,10 @@ class Block(Part, nn.Module):
         self.transform_shift = config.shift.build(dim=dim) if config.shift and self.transform is not None else None
 
     def forward(self, x: Float[Tensor, "B N D"], at: Pass, slots: Slots | None = None) -> Float[Tensor, "B N D"]:
+        keys = iter(() if at.keys is None else at.keys)
+
         def drop(t: Tensor) -> Tensor:
-            return dropout(t, self.rate, self.training)
+            return dropout(t, self.rate, self.training, next(keys, None))
 
         return self.wiring.joined(x, self._branches(at, slots), drop)
 

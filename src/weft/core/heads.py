@@ -9,10 +9,11 @@ from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least, at_most
+from weft.core.draws import dropout
 from weft.core.linear import linear
 from weft.core.norms import Norm
 from weft.core.pooling import AttendedPool
-from weft.core.transforms import ACTIVATIONS, Activation, dropout
+from weft.core.transforms import ACTIVATIONS, Activation
 from weft.errors import ConfigError
 from weft.tokens import Tokens
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -17,6 +17,7 @@ from weft.native import TrainingKind, TrainingOp, library
 QUERIES, APART = 32, 16  # of kernels/reading.h: queries in a block, and numbers between two rows of scores
 HEAD_MULTIPLE = 16  # widths of heads that vectors of every instruction set fill
 NO_NORM = -1.0
+Drop = Callable[[Tensor, Tensor, int, float], Tensor]
 LONGEST = 1024  # tokens: the scratch of longer lines does not stay in a processor's cache
 SHORTEST_PLAIN = 96  # tokens, from which on causal lines without norms and turns are read faster than by torch
 
@@ -98,6 +99,35 @@ class _NativeReluSquared(torch.autograd.Function):
 def relu_squared(x: Tensor) -> Tensor:
     """max(x, 0)^2. What it gives is all that its gradient needs, and the layer behind keeps that anyway."""
     return _NativeReluSquared.apply(x)
+
+
+class _Dropped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, key: Tensor, limit: int, scale: float, plain: Drop) -> Tensor:
+        ctx.save_for_backward(key)
+        ctx.how = limit, scale, plain
+        return _drop(x, key, limit, scale)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        (key,), (limit, scale, plain) = ctx.saved_tensors, ctx.how
+        if torch.is_grad_enabled():
+            return plain(grad, key, limit, scale), None, None, None, None
+        return _drop(grad.contiguous(), key, limit, scale), None, None, None, None
+
+
+def _drop(x: Tensor, key: Tensor, limit: int, scale: float) -> Tensor:
+    y = torch.empty_like(x)
+    _run(TrainingKind.DROPOUT, (x.numel(), x.numel() // len(key)), (x, key.contiguous(), y), (float(limit), scale))
+    return y
+
+
+def dropped(x: Tensor, key: Int[Tensor, "R 2"], limit: int, scale: float, plain: Drop) -> Tensor:
+    """The numbers of x times `scale`, without those whose 16 bits are below `limit`; `plain` is the same in torch.
+
+    For the way back the bits are drawn again, and nothing is kept.
+    """
+    return _Dropped.apply(x, key, limit, scale, plain)
 
 
 class _Norm(torch.autograd.Function):

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part
-from weft.core import native_training
+from weft.core import beside, native_training
 
 
 class Norm(Part, nn.Module):
@@ -97,3 +97,28 @@ class OnePlusRmsNorm(Norm):
 
     def forward(self, x: Float[Tensor, "*lead D"]) -> Float[Tensor, "*lead D"]:
         return F.rms_norm(x, (self.dim,), None if self.excess is None else 1 + self.excess, self.eps)
+
+
+class BatchNorm(nn.BatchNorm2d):
+    """Each channel brought to a common scale over a batch (Ioffe and Szegedy, 2015): in training over all processes."""
+
+    def forward(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C Y X"]:
+        if not (self.training and beside.others()):
+            return super().forward(x)
+        exact, places = x.float(), (0, 2, 3)
+        many = exact.new_tensor([x.numel() / x.shape[1]])
+        total = beside.summed(torch.cat([exact.sum(places), many]))
+        count = total[-1]
+        apart = exact - (mean := total[:-1] / count)[:, None, None]
+        spread = beside.summed(apart.square().sum(places)) / count
+        with torch.no_grad():
+            self._follow(mean, spread * count / (count - 1).clamp(min=1))
+        scale = self.weight / (spread + self.eps).sqrt()
+        return (apart * scale[:, None, None] + self.bias[:, None, None]).to(x.dtype)
+
+    def _follow(self, mean: Float[Tensor, "C"], spread: Float[Tensor, "C"]) -> None:
+        """Keep running statistics for use."""
+        assert self.running_mean is not None and self.running_var is not None and self.momentum is not None
+        self.num_batches_tracked += 1  # type: ignore[operator]
+        self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
+        self.running_var.lerp_(spread.to(self.running_var.dtype), self.momentum)

@@ -367,6 +367,7 @@ class Pass:
     ):
         """`seen` are all tokens read so far, these included, if a cache holds earlier ones; the rest is the trunk's."""
         self.inside: Inside | None = None  # what is kept and changed within the present layer
+        self.keys: Int[Tensor, "S R 2"] | None = None  # of the chance of the present layer, for each of its branches
         self.tokens = tokens
         self.own = Scope(tokens, tokens if seen is None else seen, ranked=True, bias=bias, distances=distances)
         self.memory = memory
@@ -374,10 +375,10 @@ class Pass:
         self.rows_per_memory = 1 if memory is None else tokens.shape[0] // memory.shape[0]
         self.cross = None if memory is None else Scope(tokens, memory, ranked=False)
 
-    def within(self, inside: "Inside | None") -> "Pass":
-        """The same pass in a layer of which something is kept or changed."""
-        if inside is None:
+    def within(self, inside: "Inside | None", keys: Int[Tensor, "S R 2"] | None = None) -> "Pass":
+        """The same pass in a layer of which something is kept or changed, or in which something is drawn."""
+        if inside is None and keys is None:
             return self
         here = copy(self)
-        here.inside = inside
+        here.inside, here.keys = inside, keys
         return here

@@ -222,8 +222,3 @@ class BoundedGated(Transform):
         gate, value = self.up(x).chunk(2, -1)
         value = value.clamp(-self.limit, self.limit)
         return self.down(self.act(gate.clamp(max=self.limit)) * (1 + value))
-
-
-def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
-    """Zero a share of the numbers while training."""
-    return F.dropout(x, rate, training) if training and rate else x

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
-from weft.core import inside
+from weft.core import draws, inside
 from weft.core.adapters import LowRank
 from weft.core.attention import Attention
-from weft.core.block import Block
+from weft.core.block import BRANCHES, Block
 from weft.core.cache import Cache
 from weft.core.distances import Distances
 from weft.core.inside import Watch
@@ -186,7 +186,9 @@ class Trunk(Part, nn.Module):
         again = self.recomputes and self.training and torch.is_grad_enabled() and cache is None and watch is None
         yield x[:, before:] if before else x
         for i in layers:
-            block, here = self.blocks[i % len(self.blocks)], at if watch is None else at.within(watch.layer(i + 1))
+            block = self.blocks[i % len(self.blocks)]
+            drawn = draws.keys(len(x), len(BRANCHES), x.device) if block.training and block.rate else None
+            here = at.within(None if watch is None else watch.layer(i + 1), drawn)
             if again:
                 x = recomputed(partial(block, at=here), x)
             else:

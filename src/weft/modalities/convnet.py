@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
+from weft.core.norms import BatchNorm
 from weft.errors import ConfigError
 from weft.modalities.image import PictureEmbed, to_multiple
 
@@ -44,12 +45,12 @@ class ConvNet(Part, nn.Module):
 
 
 class Convolution(nn.Sequential):
-    """Convolve, then batch norm: each channel brought to a common scale over the batch (Ioffe and Szegedy, 2015)."""
+    """Convolve, then batch norm."""
 
     def __init__(self, inside: int, outside: int, kernel: int = 3, stride: int = 1):
         filters = nn.Conv2d(inside, outside, kernel, stride, padding=kernel // 2, bias=False)
         nn.init.kaiming_normal_(filters.weight, mode="fan_out", nonlinearity="relu")
-        super().__init__(filters, nn.BatchNorm2d(outside))
+        super().__init__(filters, BatchNorm(outside))
 
 
 class Residual(Part, nn.Module):

@@ -14,9 +14,10 @@ from torch.nn import functional as F
 
 from weft.config import at_least, below_one
 from weft.core.cache import Slots
-from weft.core.transforms import dropout
+from weft.core.draws import dropout, signs
 from weft.modalities.embedder import Embedder
 from weft.relations import EdgeList, Relation
+from weft.sending import on_host, sent, sent_if_any, with_host
 from weft.tokens import Tokens
 
 EDGES, STEPS = "edges", "steps"  # the names of relations: who is joined, and how many steps are between two nodes
@@ -34,6 +35,9 @@ class Bags:
     @cached_property
     def by_id(self) -> tuple[Int[Tensor, "S"], Int[Tensor, "S"], Int[Tensor, "F+1"]]:
         """The places of all values in the order of their ids; the node of each; where the values of each id begin."""
+        if (host := on_host(self)) is not self:
+            order, owner, offsets = (sent(t, self.ids.device) for t in host.by_id)
+            return order, owner, offsets
         order = torch.argsort(self.ids, stable=True)
         owner = torch.repeat_interleave(torch.arange(len(self.offsets) - 1, device=order.device), self.offsets.diff())
         counts = torch.bincount(self.ids)
@@ -43,7 +47,7 @@ class Bags:
         """The same on another device."""
         if self.ids.device == torch.device(device):
             return self
-        return Bags(self.ids.to(device), self.values.to(device), self.offsets.to(device))
+        return with_host(Bags(*(sent(t, device) for t in (self.ids, self.values, self.offsets))), self)
 
     def rows(self, index: Int[Tensor, "R"]) -> "Bags":
         """The features of some flat nodes."""
@@ -69,8 +73,11 @@ class Graphs:
     def to(self, device: torch.device | str) -> "Graphs":
         """The same on another device."""
         given: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        parts: dict[str, Any] = {name: None if part is None else part.to(device) for name, part in given.items()}
-        return Graphs(**parts)
+        parts: dict[str, Any] = {
+            name: sent_if_any(part, device) if part is None or isinstance(part, Tensor) else part.to(device)
+            for name, part in given.items()
+        }
+        return with_host(Graphs(**parts), self)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -95,8 +102,8 @@ class Graphs:
         """True where a node is not padding; None where all graphs have one size."""
         if self.mask is not None:
             return self.mask
-        nodes = self.degree.shape[1]
-        if bool((self.sizes == nodes).all()):
+        nodes, host = self.degree.shape[1], on_host(self)
+        if bool((host.sizes == nodes).all()):
             return None
         return torch.arange(nodes, device=self.sizes.device) < self.sizes[:, None]
 
@@ -199,6 +206,6 @@ class GraphEmbed(Embedder):
             return F.gelu(wave(t[..., None])).flatten(-2)
 
         if self.training:
-            signs = torch.randint(0, 2, (waves.shape[0], 1, waves.shape[2]), device=waves.device) * 2 - 1
-            return self.joined(bent(waves * signs))
+            drawn = signs(waves.shape[0], waves.shape[2], waves.device)
+            return self.joined(bent(waves * drawn[:, None]))
         return self.joined((bent(waves) + bent(-waves)) / 2)

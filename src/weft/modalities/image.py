@@ -17,11 +17,12 @@ from torch.nn import functional as F
 
 from weft.config import at_least, below_one
 from weft.core.cache import Slots
+from weft.core.draws import dropout, unit
 from weft.core.norms import Norm
-from weft.core.transforms import dropout
 from weft.errors import ConfigError
 from weft.modalities.embedder import Embedder
 from weft.position import Place
+from weft.sending import sent_if_any
 from weft.tokens import Tokens, join
 
 MIN_KNOWN_SHARE = 0.5  # share of a patch's pixels that must be known for it to be read
@@ -40,7 +41,7 @@ class Picture:
 
     def to(self, device: torch.device | str) -> "Picture":
         """The same on another device."""
-        return Picture(*(None if t is None else t.to(device) for t in (self.pixels, self.missing, self.metres)))  # type: ignore[arg-type]
+        return Picture(*(sent_if_any(t, device) for t in (self.pixels, self.missing, self.metres)))  # type: ignore[arg-type]
 
     def raw(self) -> "Picture":
         """As an embedder takes it."""
@@ -256,7 +257,7 @@ class PictureEmbed(Embedder):
         if not (self.training and self.config.drop):
             return tokens
         rows, length = tokens.shape
-        chance = torch.rand(rows, length, device=tokens.x.device)
+        chance = unit(rows, length, tokens.x.device)
         return tokens.take(chance.argsort(1)[:, : max(1, round((1 - self.config.drop) * length))])
 
 

@@ -11,8 +11,8 @@ from torch.nn import functional as F
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least, at_most, below_one
 from weft.core.cache import Slots
+from weft.core.draws import dropout, unit
 from weft.core.norms import Norm
-from weft.core.transforms import dropout
 from weft.errors import ConfigError
 from weft.modalities.counting import Counted
 from weft.modalities.embedder import Embedder
@@ -201,8 +201,9 @@ class TextEmbed(Embedder):
 
     def _kept(self, x: Float[Tensor, "B N E"]) -> Float[Tensor, "B N E"]:
         """In training, the vectors of all tokens but a share that is dropped."""
-        dropped = self.token_rate and self.training
-        return x * (torch.rand_like(x[..., :1]) >= self.token_rate) if dropped else x
+        if not (self.token_rate and self.training):
+            return x
+        return x * (unit(x.shape[0], x.shape[1], x.device) >= self.token_rate)[..., None]
 
     def _ended(self, raw: Text, slots: Slots | None) -> Bool[Tensor, "B N"]:
         """True for the tokens up to the first end, which counts too."""

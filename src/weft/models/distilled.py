@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from weft.config import Config as BaseConfig
 from weft.config import Part, at_least
+from weft.core import beside
 from weft.errors import ConfigError
 from weft.modalities.image import Picture, joined
 from weft.models.stream import Model, Stream
@@ -72,11 +73,11 @@ class Balanced(Part):
     def __call__(self, logits: Float[Tensor, "B V"]) -> Float[Tensor, "B V"]:
         """Probabilities of the outputs."""
         exact = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        z = exact - exact.mean(0)
-        z = z * (self.config.sharp / z.square().mean().sqrt().clamp(min=1e-12))
+        z = exact - beside.mean(exact)
+        z = z * (self.config.sharp / beside.mean(z.square().flatten()).sqrt().clamp(min=1e-12))
         shares = z.softmax(-1)
         for _ in range(self.config.rounds):
-            shares = shares / shares.sum(0).clamp(min=1e-12)
+            shares = shares / beside.summed(shares.sum(0)).clamp(min=1e-12)
             shares = shares / shares.sum(1, keepdim=True)
         return shares
 
@@ -149,7 +150,7 @@ class Distilled(Model):
             return self.balance(logits)
         shares = self.alone(logits).softmax(-1)
         if self.training:
-            self.centre.lerp_(logits.mean(0).to(self.centre.dtype), self.config.drift)
+            self.centre.lerp_(beside.mean(logits).to(self.centre.dtype), self.config.drift)
         return shares
 
     def alone(self, logits: Float[Tensor, "B V"]) -> Float[Tensor, "B V"]:

@@ -8,11 +8,11 @@ from torch import Tensor, nn
 
 from weft.config import at_least, below_one
 from weft.core.cache import Cache
+from weft.core.draws import dropout
 from weft.core.heads import PerToken
 from weft.core.memories import Prefix
 from weft.core.norms import Norm
 from weft.core.recording import Recorder
-from weft.core.transforms import dropout
 from weft.errors import ConfigError
 from weft.modalities.image import PictureEmbed
 from weft.models.grounded import Grounded

@@ -165,12 +165,13 @@ class TrainingKind(IntEnum):
 
     RELU_SQUARED_FORWARD = 0
     RELU_SQUARED_BACKWARD = 1
-    NORM_FORWARD = 2
-    NORM_BACKWARD = 3
-    SHIFT_FORWARD = 4
-    SHIFT_BACKWARD = 5
-    READ_FORWARD = 6
-    READ_BACKWARD = 7
+    DROPOUT = 2
+    NORM_FORWARD = 3
+    NORM_BACKWARD = 4
+    SHIFT_FORWARD = 5
+    SHIFT_BACKWARD = 6
+    READ_FORWARD = 7
+    READ_BACKWARD = 8
 
 
 class TrainingOp(ctypes.Structure):

@@ -46,6 +46,13 @@ class Loss:
     wrong: int | None = None
     terms: tuple[Term, ...] = ()
 
+    def times(self, share: int) -> "Loss":
+        """The loss where it counts `share` times."""
+        if share == 1:
+            return self
+        terms = tuple(replace(one, total=one.total * share, count=one.count * share) for one in self.terms)
+        return replace(self, total=self.total * share, count=self.count * share, terms=terms)
+
 
 def added(losses: Sequence[Loss]) -> Loss:
     """Several losses as one, with the same terms."""

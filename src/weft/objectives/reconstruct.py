@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from weft.core.draws import unit
 from weft.errors import ConfigError
 from weft.modalities.image import Picture, cut
 from weft.models.autoencoder import Autoencoder
@@ -44,8 +45,10 @@ class Reconstruct(Objective):
         for band, true in zip(made[1:], wanted[1:], strict=True):
             wrong = wrong + (band - true).abs()
         errors = wrong.masked_fill(~known, 0.0).sum(-1) / known.sum(-1).clamp(min=1)
-        scored = hidden & known.any(-1)
-        return Loss(errors[scored].sum(), int(scored.sum()))
+        scored = (hidden & known.any(-1)).flatten()
+        many = int(scored.sum()) if batch.missing is not None else scored.numel() - shown.numel()
+        places = torch.nonzero_static(scored, size=many)[:, 0]  # as many as are known to be: the host does not wait
+        return Loss(errors.flatten().index_select(0, places).sum(), many)
 
 
 def draw_shown(
@@ -56,11 +59,13 @@ def draw_shown(
     Outside of training the draw follows from the seed alone. With `alike` it is the same for every picture, so that
     nothing depends on which pictures stand before one.
     """
-    generator = None if model.training else torch.Generator().manual_seed(seed)
     valid = model.encoder.embed.readable(batch)
     count = model.encoder.embed.coordinates(batch)["row"].shape[1]
-    chance = torch.rand(1 if alike else len(batch), count, generator=generator).to(batch.pixels.device)
-    chance = chance.expand(len(batch), -1)
+    if model.training:
+        chance = unit(len(batch), count, batch.pixels.device)
+    else:
+        chance = torch.rand(1 if alike else len(batch), count, generator=torch.Generator().manual_seed(seed))
+        chance = chance.to(batch.pixels.device).expand(len(batch), -1)
     if valid is not None:
         chance = chance + 2.0 * ~valid
     return chance.argsort(1)[:, : max(1, round((1 - hide) * count))]

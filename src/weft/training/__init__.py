@@ -4,6 +4,7 @@
     run, work, job                    a run from its parts to its folder; what is trained; where it stands
     settings, schedule, pace          settings of training; learning rates and ends; a run by minutes keeps its time
     optimizer, muon, row_sgd          every parameter in one group: AdamW, Muon, rows of tables
+    others                            sums and rows over the processes of a step, with gradients
     sums, score                       losses added up; which weights are better on held-out data
     devices, precision                where to compute; bf16 with an fp32 copy of the weights
     compiling, trial                  compiled blocks; how long a step takes
@@ -38,7 +39,13 @@ What makes runs trustworthy:
 
     order of data     a pure function of (fingerprint, seed, epoch, index). A checkpoint stores the step alone;
                       pieces of a batch and processes change nothing.
-    randomness        of a step: seeded by (seed, step, rank), so evaluating, logging or saving changes nothing.
+    randomness        of a sample: a hash of (seed, its index, the place in the model, the place in the sample), so
+                      pieces, processes, evaluating, logging and saving change nothing. What draws without knowing whose
+                      its rows are has torch's generator, seeded by (seed, step, rank).
+    one = many        any number of processes trains the same run up to the order of sums: draws by sample; the contrast
+                      of captions, batch norm and the balance of teachers look at the batches of all processes
+                      (`core.beside`); buffers that training changes are equal in all. `micro` is exact where no part of
+                      a model looks at the whole batch. Runs begun before (`as_one`: false) draw by (seed, step, rank).
     checkpoints       staged, sealed by a manifest with lengths and SHA-256, committed by one rename. "Latest" is
                       computed from what verifies. No pickle is written or read.
     resuming          stopped and resumed = never stopped, bit for bit, on the same kind of machine, by steps or epochs.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from weft.batches.source import apart
 from weft.config import Config, from_json
 from weft.errors import ConfigError, DataError, Interrupted
 from weft.storage.disk import require_space
@@ -37,7 +38,7 @@ def claim(
     if not world.first:
         yield RunFolder(place or "")
         return
-    world.share(work.training.batch)
+    world.share(work.training.batch, apart=work.training.as_one and apart(work.source))
     parent = Path(place) if place is not None else Path("runs")
     require_space(parent, CHECKPOINT_BYTES_PER_WEIGHT * size_of(work.model, training=True))
     if work.training.tensorboard:

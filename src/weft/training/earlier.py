@@ -22,6 +22,8 @@ def upgraded(config: Json, where: str) -> Json:
     training = config.get("training")
     if config.get("task") == "parse" and isinstance(training, dict) and training.get("type") == "PairTraining":
         config = {**config, "training": {**training, "type": "ParseTraining"}}
+    if isinstance(training := config.get("training"), dict) and "as_one" not in training:
+        config = {**config, "training": {**training, "as_one": False}}
     if config.get("format") != 1:
         return {**config, "format": 3}
     try:

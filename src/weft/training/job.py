@@ -96,6 +96,7 @@ class Job:
     world: World
     # renames checkpoints saved after that of a step; returns their new names, None where that one is not there
     set_aside: Callable[[int], list[str] | None] = lambda step: None
+    unplaced: set[int] = field(default_factory=set)  # numbers of rows of which it was said that they draw by process
 
     def __post_init__(self) -> None:
         self.compute = Step(self.model, self.objective)

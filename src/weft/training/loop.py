@@ -14,12 +14,17 @@ import torch
 from torch import Tensor
 
 from weft.amounts import count
+from weft.batches.order import key
+from weft.batches.pieces import pieces
+from weft.batches.source import apart, divides
+from weft.core import beside, draws
 from weft.core.trunk import recompute_blocks
 from weft.errors import Diverged, Interrupted
 from weft.models.outline import own_tensors
 from weft.training.compiling import compile_blocks, compiles, eagerly, uncompile
 from weft.training.job import Clock, Job, State
 from weft.training.optimizer import Optimizer
+from weft.training.others import OtherProcesses
 from weft.training.pace import EVALUATIONS, LEAST_PROBE, Pace
 from weft.training.parallel import distribute
 from weft.training.precision import Weights, pick_precision
@@ -42,7 +47,10 @@ class Fit:
     def __init__(self, job: Job, state: State, saved: Mapping[str, dict[str, Tensor]] | None = None):
         """`saved` are the tensors of the checkpoint that `state` is from."""
         self.job, self.state, training = job, state, job.training
-        self.mine = job.world.share(training.batch)
+        self.mine = job.world.share(training.batch, apart=training.as_one and apart(job.source))
+        if training.batch % (size := job.world.size):
+            fix = f"--set batch={training.batch + size - training.batch % size} divides"
+            job.progress.say(f"a batch of {training.batch} does not divide among {size} processes: some wait ({fix})")
         dtype = pick_precision(training.precision, job.device)
         recompute_blocks(job.model, bool(training.recompute))
         if saved is None:
@@ -164,7 +172,7 @@ class Fit:
         job.world.note(state.step)
         indices = np.arange(training.batch, dtype=np.int64) + state.step * training.batch
         waited = job.world.waited
-        own = accumulate(job, indices[self.mine], state.step)
+        own = accumulate(job, indices, state.step, self.mine)
         if slow := self.slowness.note(self.clock.now() - began - (job.world.waited - waited)):
             job.progress.say(slow)
         sums = own.over(job.world)
@@ -371,21 +379,41 @@ def lower_rate(lr: float) -> float:
     return float(f"{min(lr / 3, MAX_ADVISED_LR):.1g}")
 
 
-def accumulate(job: Job, indices: np.ndarray, step: int) -> Sums:
+def accumulate(job: Job, indices: np.ndarray, step: int, mine: slice = slice(None)) -> Sums:
     """Forward and backward over this process's samples, in pieces of `micro`; returns the sums of losses and counts."""
     job.model.train()
     seed_step(job.training.seed, step, job.world.rank)
-    batch = job.source.batch(indices).to(job.device)
-    counts = counted(job.objective, batch, job.world)
-    piece = job.training.micro or len(batch)
-    sums = Sums()
-    for start in range(0, len(batch), piece):
-        job.compute.synchronize(start + piece >= len(batch))
-        loss = job.compute(batch[start : start + piece])
-        if loss.count or job.compute.share is not None:  # the others wait for the gradients of an empty piece too
-            to_differentiate(loss, counts).backward()
+    as_one = job.training.as_one and job.world.size > 1
+    own, others = indices[mine], OtherProcesses(job.world) if as_one else None
+    batch = job.source.batch(indices, mine) if as_one and divides(job.source) else job.source.batch(own)  # type: ignore[call-arg]
+    counts, sums = counted(job.objective, batch, job.world), Sums()
+    work = [(piece, chance, 1) for piece, chance in computed(job, batch, own)]
+    if as_one and (not work or (apart(job.source) and len(own) * job.world.size < len(indices))):
+        spare = indices[:1]  # others compute one piece more, and all wait for one another: this one does not count
+        work += [(piece, chance, 0) for piece, chance in computed(job, job.source.batch(spare), spare)][:1]
+    for place, (piece, chance, times) in enumerate(work, 1):
+        job.compute.synchronize(place == len(work))
+        with draws.opened(chance), beside.standing(others if times else None):
+            loss = job.compute(piece.to(job.device)).times(times)
+            if loss.count or job.compute.share is not None:  # the others wait for the gradients of an empty piece too
+                to_differentiate(loss, counts).backward()
         sums.add(loss)
-    return sums
+        if chance is not None and chance.unknown - job.unplaced:
+            job.unplaced |= chance.unknown
+            rows = " and ".join(map(str, sorted(chance.unknown)))
+            job.progress.say(
+                f"dropout on {rows} rows for {len(own)} samples is drawn by process: whose they are is unknown"
+            )
+    return sums.read()
+
+
+def computed(job: Job, batch: Any, indices: np.ndarray) -> Iterator[tuple[Any, draws.Chance | None]]:
+    """The pieces of a batch, and what draws for the samples in them; None for torch's generator."""
+    training = job.training
+    if training.as_one:
+        return pieces(batch, indices, training.micro, key(training.seed, "chance"))
+    each = training.micro or len(batch)
+    return ((batch[start : start + each], None) for start in range(0, len(batch), each))
 
 
 def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
@@ -399,11 +427,12 @@ def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
             loss = job.compute(batch.to(job.device))
             sums.add(loss)
             judged, wrong = judged and loss.wrong is not None, wrong + (loss.wrong or 0)
+        sums.read()
     job.compute.let_go()
     return HeldOutScore(sums.loss, wrong / sums.count if judged and sums.count else None, int(sums.count))
 
 
 def seed_step(seed: int, step: int, rank: int) -> None:
-    """Seed dropout and the like by (seed, step, rank) alone: resuming restores nothing, evaluating changes nothing."""
+    """Seed what torch's generator draws by (seed, step, rank) alone: resuming restores nothing."""
     digest = hashlib.sha256(f"{seed} {step} {rank}".encode()).digest()
     torch.manual_seed(int.from_bytes(digest[:8], "little") >> 1)

@@ -32,6 +32,7 @@ class Training(Config):
     batch: int = 16
     micro: int | None = None
     seed: int = 0
+    as_one: bool = True
     recompute: bool | None = None
     loss_chunk: int | None = None
     precision: Literal["auto", "fp32", "bf16"] = "auto"
@@ -68,6 +69,8 @@ class Training(Config):
         "loss_chunk": "tokens whose logits are computed at once, where a large vocabulary needs too much memory; the "
         "loss is the same; by default where there are many",
         "seed": "random seed; the same seed gives the same run",
+        "as_one": "the same run in any number of processes: dropout is drawn by sample, what looks at a whole batch "
+        "looks at those of all processes; off in runs that were begun before this setting",
         "precision": "number format (mixed precision): fp32, bf16 or auto, which takes the faster one on this machine",
         "compile": "torch.compile: always, never or auto, which compiles runs of half an hour and more where native "
         "code does not compute their steps",

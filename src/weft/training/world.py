@@ -117,17 +117,16 @@ class World:
         if self.attendance is not None:
             self.attendance.at = step
 
-    def share(self, count: int) -> slice:
-        """The part of this process of a batch of `count` samples."""
-        if count % self.size:
+    def share(self, count: int, *, apart: bool = False) -> slice:
+        """The part of this process of a batch of `count` samples; equal ones, unless each is computed `apart`."""
+        if count % self.size and not apart:
             low, high = count - count % self.size, count + self.size - count % self.size
             raise ConfigError(
                 f"a batch of {count} does not divide among {self.size} processes",
                 where="batch",
                 fix=f"--set batch={low} or --set batch={high}" if low else f"--set batch={high}",
             )
-        each = count // self.size
-        return slice(self.rank * each, (self.rank + 1) * each)
+        return slice(self.rank * count // self.size, (self.rank + 1) * count // self.size)
 
     def add(self, *numbers: float) -> list[float]:
         """Each number summed over the processes."""

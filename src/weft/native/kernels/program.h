@@ -133,6 +133,7 @@ typedef struct {
 enum training_kind {
     RELU_SQUARED_FORWARD,  /* size[0] numbers: x data[0] -> y data[1] */
     RELU_SQUARED_BACKWARD, /* y data[0], gradient of y data[1] -> of x data[2] */
+    DROPOUT,               /* size[0] numbers in rows of size[1]: x data[0], keys of rows data[1] -> y data[2]; way there and back */
     NORM_FORWARD,          /* size[0] rows of size[1], eps number[0]: x data[0] -> y data[1] */
     NORM_BACKWARD,         /* x data[0], gradient of y data[1] -> of x data[2] */
     SHIFT_FORWARD,         /* size[0] lines of size[1] tokens of size[2]: x data[0], mix data[1] -> y data[2] */
@@ -143,7 +144,8 @@ enum training_kind {
 
 /* One operation of training. For READ the sizes are: pieces of work (rows times key heads), rows, tokens, heads, key heads, width of a
    head, whether a token reads up to its own place alone, pairs of a head that are turned. number[0] is eps of the norm, below zero
-   where there is none, as also for SHIFT; number[1] is the factor on scores. */
+   where there is none, as also for SHIFT; number[1] is the factor on scores. For DROPOUT numbers whose 16 bits are below
+   number[0] become zero, and the others are multiplied by number[1]. */
 typedef struct {
     int64_t kind, threads, scratch_size;
     int64_t size[8];

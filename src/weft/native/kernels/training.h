@@ -18,6 +18,53 @@ static void relu_squared_back(const float *restrict y, const float *restrict gra
         to_x[i] = 2.0f * sqrtf(y[i]) * grad[i];
 }
 
+enum { BITS = 256 }; /* numbers whose bits are drawn at a time */
+
+/* 32 bits by the key of a row and a pair of neighbours in it, 16 for each: core/draws.py has the same in torch. */
+INLINE uint32_t pair_bits(const uint32_t *key, uint32_t pair)
+{
+    uint32_t h = pair * 0x9E3779B1u + key[0];
+    h = ((h ^ h >> 16) * 0x21F0AAADu) ^ key[1];
+    h = (h ^ h >> 15) * 0x735A2D97u;
+    return h ^ h >> 16;
+}
+
+/* Dropout for `n` numbers from place `at` of a row on, an even one. */
+static void dropped(const float *restrict x, const uint32_t *key, float *restrict y, int64_t at, int64_t n, int32_t limit,
+                    float scale)
+{
+    union {
+        uint32_t pair[BITS / 2];
+        int16_t each[BITS];
+    } bits;
+    for (int64_t i = 0; i < n; i += BITS) {
+        uint32_t place = (uint32_t)((at + i) / 2);
+        for (uint32_t j = 0; j < BITS / 2; j++)
+            bits.pair[j] = pair_bits(key, place + j);
+        int64_t some = n - i < BITS ? n - i : BITS;
+        for (int64_t j = 0; j < some; j++) {
+            float v = x[i + j] * scale;
+            y[i + j] = bits.each[j] < limit ? 0.0f : v;
+        }
+    }
+}
+
+/* The numbers from one place among those of all rows up to another. */
+static void dropped_rows(const float *x, const uint32_t *keys, float *y, int64_t from, int64_t to, int64_t width, int32_t limit,
+                         float scale)
+{
+    for (int64_t row = from / width; row * width < to; row++) {
+        int64_t start = row * width, low = from > start ? from - start : 0, high = to < start + width ? to - start : width;
+        const uint32_t *key = keys + 2 * row;
+        if (low % 2) { /* the second of a pair */
+            int16_t second = (int16_t)(pair_bits(key, (uint32_t)(low / 2)) >> 16);
+            y[start + low] = second < limit ? 0.0f : x[start + low] * scale;
+            low++;
+        }
+        dropped(x + start + low, key, y + start + low, low, high - low, limit, scale);
+    }
+}
+
 INLINE float sum_of(const float *x, int64_t n)
 {
     lanes sum = {0};
@@ -136,6 +183,9 @@ static void piece(const training *t, int64_t i, float *scratch)
     switch (t->kind) {
     case RELU_SQUARED_FORWARD: relu_squared(d[0] + at, d[1] + at, some); break;
     case RELU_SQUARED_BACKWARD: relu_squared_back(d[0] + at, d[1] + at, d[2] + at, some); break;
+    case DROPOUT:
+        dropped_rows(d[0], (const uint32_t *)d[1], d[2], at, at + some, n[1], (int32_t)t->number[0], (float)t->number[1]);
+        break;
     case NORM_FORWARD: normed(d[0] + row, d[1] + row, n[1], eps); break;
     case NORM_BACKWARD: normed_back(d[2] + row, normed(d[0] + row, d[2] + row, n[1], eps), d[1] + row, d[2] + row, n[1]); break;
     case SHIFT_FORWARD: shifted(d[0] + line, d[1], d[2] + line, n[1], n[2], eps, scratch); break;
@@ -150,7 +200,7 @@ static void piece(const training *t, int64_t i, float *scratch)
 /* All pieces, shared by the threads. */
 void TRAIN(const training *t)
 {
-    int64_t pieces = t->kind <= RELU_SQUARED_BACKWARD ? (t->size[0] + CHUNK - 1) / CHUNK : t->size[0];
+    int64_t pieces = t->kind <= DROPOUT ? (t->size[0] + CHUNK - 1) / CHUNK : t->size[0];
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static) num_threads(t->threads) if (t->threads > 1)
     for (int64_t i = 0; i < pieces; i++)

@@ -54,8 +54,11 @@ class NeighbourLines:
     """A `Source` over two streams of ids, in which the number of words stands where sentences end.
 
     A sample is a stretch of `span` ids. The words of a batch that are kept stand one after another in lines of `LINE`;
-    sentences stay apart, also where two stretches meet.
+    sentences stay apart, also where two stretches meet. Processes divide the lines of a batch, since a line may hold
+    words of two stretches.
     """
+
+    divides = True
 
     def __init__(
         self,
@@ -80,10 +83,14 @@ class NeighbourLines:
         """Stretches in one epoch."""
         return self.order.per_epoch
 
-    def batch(self, indices: np.ndarray) -> WordLines:
-        """The stretches at these global indices."""
+    def batch(self, indices: np.ndarray, mine: slice | None = None) -> WordLines:
+        """The stretches at these global indices; of the lines that they make, the part that `mine` is of them."""
         places = self.order.starts(indices)[:, None] + np.arange(self.span)
-        return self._lines(self.train[np.minimum(places, len(self.train) - 1)], Dice(self.key, indices))
+        lines = self._lines(self.train[np.minimum(places, len(self.train) - 1)], Dice(self.key, indices))
+        if mine is None:
+            return lines
+        first, stop = (len(lines) * place // len(indices) for place in (mine.start, mine.stop))
+        return lines[first:stop]
 
     def held_out(self, *, most: int | None = None) -> Iterator[WordLines]:
         """The held-out text, spread evenly over it when not all of it is asked for; drawn alike whatever the seed."""
