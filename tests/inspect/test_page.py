@@ -7,6 +7,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -335,6 +336,67 @@ def test_a_cell_of_a_sweep_shows_the_answer_before_and_after(opened: Any) -> Non
     assert "cell=1.2" in one.page.evaluate("location.hash") and one.token() == "text.2"
 
 
+def full_document(**more: Any) -> LookDocument:
+    """A text with every panel."""
+    lens = LensTable("text", 3, (LensRow("layer 1", (("no", 0.6), ("yes", 0.4))), LensRow("layer 2", (("yes", 0.75),))))
+    grid = EffectGrid(
+        "heads switched off", "log-odds of yes", 1.1, ("layer 1", "layer 2"), ("head 1", "head 2", "head 3"),
+        (0.5, 0.0, 0.0, 0.0, -0.25, 0.0), "attention", answer="yes", chance=0.75, said=("yes",) * 6,
+        chances=(0.8, 0.7, 0.7, 0.7, 0.6, 0.7),
+        words=("without=1.1", "", "without=1.3", "without=2.1", "without=2.2", ""),
+    )  # fmt: skip
+    added = AddedParts("text", 3, "the score of yes", (("embedding", 0.5), ("layer 1, head 1", -0.2)), 0.3)
+    kinds = KindTable("attention", ("previous", "", "first", "", "", ""), (0.9, 0, 0.8, 0, 0, 0))
+    steps = TokenSteps("attention", 3, zlib.compress(json.dumps([[step_numbers()] * 3] * 2).encode()))
+    notes = ("A note.",)
+    made = text_document(lens=(lens,), sweeps=(grid,), additions=(added,), kinds=(kinds,), steps=(steps,), **more)
+    return replace(made, notes=notes)
+
+
+def step_numbers() -> dict[str, Any]:
+    """The numbers of one head, as `page_steps` writes them."""
+    both = [[0.5, -1.0], [1.0, 2.0]]
+    return {
+        "q": [1.0, 2.0], "d": 2, "e": 2, "keys": [0, 1], "k": both, "v": both, "scores": [1.0, 2.0],
+        "scaled": [0.7, 1.4], "weights": [0.33, 0.67],
+        "factor": 0.7, "formula": "q·k", "why": "", "bias": None, "out": [0.8, 1.0],
+        "others": 0, "rest": 0.0, "closed": 2,
+    }  # fmt: skip
+
+
+def test_sweeps_steps_saving_and_comparing_need_no_mouse(opened: Any) -> None:
+    one = opened(full_document(), text_document(("four", "five", "six", "seven"))).drawn()
+    keys = one.page.keyboard
+
+    def reach(selector: str) -> None:
+        for _ in range(80):
+            keys.press("Tab")
+            if one.page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+                return
+        pytest.fail(f"{selector} is not reached by the tab key")
+
+    reach(".sweep .cell")
+    keys.press("ArrowRight")  # past a place where nothing can be changed
+    keys.press("Enter")
+    one.page.wait_for_selector(".changed.one")
+    assert "cell=1.3" in one.page.url and "--set without=1.3" in one.page.inner_text(".changed.one")
+    keys.press("ArrowDown")
+    assert one.page.evaluate("document.activeElement.title").startswith("layer 1"), (
+        "below it there is nothing to change"
+    )
+    reach("details.steps summary")
+    keys.press("Enter")
+    one.until("location.hash.includes('panel=steps')")
+    with one.page.expect_download() as saved:
+        one.page.focus("body")
+        reach("header nav button:nth-child(5)")
+        keys.press("Enter")
+    assert saved.value.suggested_filename.endswith(".json")
+    reach(".compare input[type=checkbox]")
+    keys.press("Space")
+    one.until("document.querySelectorAll('svg.scene').length === 3")
+
+
 def test_the_numbers_of_a_token_are_unfolded_step_by_step(opened: Any) -> None:
     def head(layer: int, number: int) -> dict[str, Any]:
         return {
@@ -375,10 +437,12 @@ def test_a_notebook_shows_it_in_a_frame_that_reaches_nothing(browser: Any, tmp_p
 
 
 @pytest.mark.skipif(not AXE, reason="AXE_CORE names no axe.min.js")
-@pytest.mark.parametrize("scene", DOCUMENTS)
+@pytest.mark.parametrize("scene", [*DOCUMENTS, "every panel", "two looks"])
 def test_axe_finds_nothing_serious(opened: Any, scene: str) -> None:
+    documents = (full_document(),) if scene in ("every panel", "two looks") else (DOCUMENTS[scene](),)
+    documents += (text_document(("four", "five", "six", "seven")),) if scene == "two looks" else ()
     for settings in ({"color_scheme": "light"}, {"color_scheme": "dark"}):
-        one = opened(DOCUMENTS[scene](), **settings).drawn()
+        one = opened(*documents, address="#panel=steps&cell=1.1" if len(scene) > 8 else "", **settings).drawn()
         one.page.evaluate(Path(AXE).read_text())
         found = one.page.evaluate("axe.run().then((found) => found.violations)")
         serious = [

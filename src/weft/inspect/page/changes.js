@@ -36,16 +36,33 @@ function cell(view, sweep, [row, column]) {
     ${sweep.chance === null ? nothing : pair([[sweep.answer, sweep.chance]], after)}${moved(sweep.measure, sweep.before, sweep.before + sweep.values[at])}</div>`;
 }
 
+const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+/** Arrows go from cell to cell, past places where there is nothing to change; the tab key enters and leaves the grid once. */
+function walk(event) {
+  const step = STEPS[event.key], at = event.target.closest("td");
+  if (!step || !at) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const rows = [...event.currentTarget.tBodies[0].rows];
+  let row = rows.indexOf(at.parentElement) + step[0], column = at.cellIndex + step[1];
+  for (; rows[row]?.cells[column]; row += step[0], column += step[1]) {
+    const next = rows[row].cells[column].querySelector("button");
+    if (next) return next.focus();
+  }
+}
+
 function grid(view, sweep) {
   const most = Math.max(1e-9, ...sweep.values.map(Math.abs)), columns = sweep.columns.length;
   const heads = view.document.streams.find((one) => one.name === sweep.stream), picked = (view.picked.cell ?? "").split(".").map((text) => Number(text) - 1);
   const here = picked.length === 2 && picked[0] >= 0 && picked[0] < sweep.rows.length && picked[1] >= 0 && picked[1] < columns;
   const pick = (row, column) => () => view.pick({ cell: `${row + 1}.${column + 1}`, ...(heads ? { stream: heads.name, layer: String(row + 1), head: String(column + 1) } : {}), ...(sweep.group && sweep.group === view.now.token?.group.name ? { token: `${sweep.group}.${column + 1}` } : {}) });
-  return html`<p class="pale">${sweep.name}: change of the ${sweep.measure}, ${number(sweep.before)} before. What lowers it, the answer needs. Click for before and after.</p><div class="scroll"><table class="grid sweep" aria-label=${sweep.name}>
+  const first = sweep.words.findIndex(Boolean), entered = here ? picked[0] * columns + picked[1] : Math.max(0, first);
+  return html`<p class="pale">${sweep.name}: change of the ${sweep.measure}, ${number(sweep.before)} before. What lowers it, the answer needs. Click, or arrows and Enter, for before and after.</p><div class="scroll"><table class="grid sweep" aria-label=${sweep.name} @keydown=${walk}>
     <thead><tr><td></td>${sweep.columns.map((name) => html`<th scope="col"><bdi>${shown(name, 12)}</bdi></th>`)}</tr></thead>
     <tbody>${sweep.rows.map((name, row) => html`<tr><th scope="row"><bdi>${shown(name, 18)}</bdi></th>${sweep.columns.map((_, column) => {
       const at = row * columns + column, value = sweep.values[at], back = colour("signed", value / most, view.theme);
       if (sweep.words.length && !sweep.words[at]) return html`<td></td>`;
-      return html`<td><button class=${here && picked[0] === row && picked[1] === column ? "cell picked" : "cell"} title=${`${name}, ${sweep.columns[column]}: ${number(value)}; ${sweep.said[at]}`} .style=${`background:${back};color:${inkOn(back)}`} @click=${pick(row, column)}>${Math.abs(value) < 0.005 ? (value === 0 ? "0" : value.toPrecision(1)) : value.toFixed(2)}</button></td>`;
+      return html`<td><button tabindex=${at === entered ? 0 : -1} class=${here && picked[0] === row && picked[1] === column ? "cell picked" : "cell"} title=${`${name}, ${sweep.columns[column]}: ${number(value)}; ${sweep.said[at]}`} .style=${`background:${back};color:${inkOn(back)}`} @click=${pick(row, column)}>${Math.abs(value) < 0.005 ? (value === 0 ? "0" : value.toPrecision(1)) : value.toFixed(2)}</button></td>`;
     })}</tr>`)}</tbody></table></div>${here ? cell(view, sweep, picked) : nothing}`;
 }

@@ -58,7 +58,7 @@ export function headGrid(view) {
       <tbody>${Array.from({ length: layers }, (_, l) => html`<tr><th scope="row"><button class=${chosen(l, null) ? "mean picked" : "mean"} aria-pressed=${chosen(l, null)} title=${`mean of ${stream.rowName(l)}`} @click=${pick(l, null)}>${stream.rows[l] ?? l + 1}</button></th>
         ${Array.from({ length: heads }, (_, h) => { const n = l * heads + h, fact = facts?.[n];
           const name = `${stream.rowName(l)}, ${stream.columnName(h)}${fact ? `: ${fact.words}` : ""}`;
-          return html`<td><button class=${chosen(l, h) ? "head picked" : "head"} aria-pressed=${chosen(l, h)} aria-label=${name} title=${name} @click=${pick(l, h)}
+          return html`<td><button class=${chosen(l, h) ? "head picked" : "head"} aria-pressed=${chosen(l, h)} aria-label=${fact ? `${fact.short}, ${name}` : name} title=${name} @click=${pick(l, h)}
             .style=${`width:${size}px;height:${size}px;${fact ? `background:${fact.colour};color:${inkOn(fact.colour)}` : ""}`}>${fact ? fact.short : view.thumbnails ? html`<img alt="" src=${view.thumbnails[n]}>` : nothing}</button></td>`; })}</tr>`)}</tbody>
     </table></div>
     <p class="pale">${facts?.legend ?? (names ? "" : "down: layers, across: heads. Click a number for a mean.")}</p></section>`;

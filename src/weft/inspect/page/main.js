@@ -102,10 +102,13 @@ const actions = {
   beside(other) { documents = other ? [documents[0], other] : [documents[0]]; if (!other) pick({ compare: "" }); else draw(); },
 };
 
+/** Which of several looks this is, in words. */
+const nameOf = (view) => (views.length > 1 ? (view.signed ? "difference" : [view.document.run, view.document.title].filter(Boolean).join(": ")) : "");
+
 function answer(view) {
   const found = view.document.answer;
   if (!found) return nothing;
-  return html`<section class="answer" aria-label="answer"><h2>${found.called}</h2><ol>${found.said.map(([text, chance]) => html`<li><bdi>${shown(text, 400)}</bdi>${chance === null ? nothing : html` <span class="number">${percent(chance)}</span><svg width="70" height="8" aria-hidden="true"><rect class="bar" width=${70 * chance} height="8"></rect></svg>`}</li>`)}</ol></section>`;
+  return html`<section class="answer" aria-label="answer"><h2>${found.called}${nameOf(view) ? html` <small class="pale"><bdi>${shown(nameOf(view), 60)}</bdi></small>` : nothing}</h2><ol>${found.said.map(([text, chance]) => html`<li><bdi>${shown(text, 400)}</bdi>${chance === null ? nothing : html` <span class="number">${percent(chance)}</span><svg width="70" height="8" aria-hidden="true"><rect class="bar" width=${70 * chance} height="8"></rect></svg>`}</li>`)}</ol></section>`;
 }
 
 function controls(view) {
@@ -122,7 +125,7 @@ function controls(view) {
 }
 
 function scene(view, at) {
-  const given = view.document, name = views.length > 1 ? (view.signed ? "difference" : [given.run, given.title].filter(Boolean).join(": ")) : "";
+  const name = nameOf(view);
   const drawn = view.now.stream || view.picked.view === "graph" ? DRAWN[view.picked.view] : still;
   const mine = pointed && view.now.stream && [view.now.stream.readers, view.now.stream.read].includes(pointed.group) ? pointed : null;
   const shownView = { ...view, pointed: mine, width: widthOf() / (views.length > 1 && innerWidth > 900 ? views.length : 1) };

@@ -93,7 +93,7 @@ export function bar(x, y, width, most, signed, view, stream) {
       fill=${colour(name, signed ? (2 * n) / (steps - 1) - 1 : n / (steps - 1), view.theme)}></rect>`)}
     <rect x=${x} y=${y} width=${width} height="9" fill="none" stroke=${colours.edge}></rect>
     <text x=${x} y=${y + 21} font-size="10" fill=${colours.pale}>${signed ? words(-most) : 0}</text>
-    <text x=${x + width} y=${y + 21} font-size="10" text-anchor="end" fill=${colours.pale}>${view.capped ? "≥ " : ""}${words(most)}</text>`;
+    <text x=${x + width} y=${y + 21} font-size="10" text-anchor="end" fill=${colours.pale}>${view.capped && most < 1 ? "≥ " : ""}${words(most)}</text>`;
 }
 
 /** The brackets of a tree over columns, drawn upwards from y = 0. */
