@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from weft.core import Additive, Attention, Block, Lstm, Mlp, Trunk, record
 from weft.errors import ConfigError, DataError
 from weft.inspect import fonts
-from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, weights_of
+from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans
 from weft.inspect.matrix import draw
 from weft.inspect.views import AttentionChoice, NoAttention
+from weft.inspect.weights import weights_of
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_making import train
 from weft.modalities.words import words

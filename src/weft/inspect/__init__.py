@@ -15,6 +15,7 @@ refuses to know tasks and files.
     effects, kinds            the answer with each of many changes; what each head reads
     sweeps                    effects and changed answers as values for a page or a server
     alignment, matrix         how much each target word read of each source word: the data; the picture
+    weights                   weights from readings, of all queries or a few at a time
     reading                   attention within one input, by the names of its tokens
     steps, steps_table        attention step by step, in float64: the numbers; their table
     token_steps, page_steps   the steps of one token of any model, by name; the same for a page

@@ -3,22 +3,18 @@
 `Alignment` is the data: by pieces as the model sees them, or by words as people do. The picture is drawn in `matrix`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
-from jaxtyping import Float
 
-from weft.core.recording import Reading
 from weft.errors import DataError
-from weft.inspect.views import AttentionChoice, NoAttention
+from weft.inspect.views import AttentionChoice
 from weft.modalities.tokenizer import Tokenizer
 from weft.modalities.tokenizer_json import UNKNOWN
 from weft.modalities.words import spans as word_spans
 
 END = "<end>"  # how the end token is shown
-WEIGHTS_AT_ONCE = 2**22  # numbers of one layer that are computed together
 MIN_LISTED_WEIGHT = 0.1  # weights below this are not listed in words
 ROWS = "attention: each token, and the tokens to which it gives the largest attention weights"
 
@@ -193,49 +189,6 @@ def text_labels(tokenizer: Tokenizer, ids: Iterable[int]) -> list[str]:
     ids, special = [int(id) for id in ids], set(tokenizer.special.tolist())
     named = zip(ids, piece_labels(tokenizer, ids), strict=True)
     return [tokenizer.names[id] if id in special else label for id, label in named]
-
-
-def weights_of(readings: Sequence[Sequence[Reading]], *, row: int = 0) -> np.ndarray:
-    """(layers, heads, queries, keys) from the readings of a memory, layer by layer, of one row of the batch.
-
-    A decoder that steps reads many times with few queries each: they are put one below the other.
-    """
-    if not any(readings):
-        raise NoAttention("nothing was read from a memory: this model has no cross-attention to a source")
-    layers = [np.concatenate([r.weights()[row].float().detach().cpu().numpy() for r in layer], 1) for layer in readings]
-    if len({layer.shape for layer in layers}) > 1:
-        raise DataError(
-            f"the layers have attention of different shapes: {', '.join(str(layer.shape) for layer in layers)}"
-        )
-    return np.stack(layers)
-
-
-def mean_rows(
-    readings: Sequence[Sequence[Reading]], choice: AttentionChoice, *, row: int = 0
-) -> Iterator[Float[np.ndarray, "K"]]:
-    """For each query in turn, the mean of its weights over the chosen layers and heads, from attention in one stream.
-
-    Few queries are computed at a time, so that memory grows with the tokens and not with their square.
-    """
-    layer, head = choice.indices(len(readings), readings[0][0].q.shape[1])
-    chosen = [one[0] for one in (readings if layer is None else readings[layer : layer + 1])]
-    count, keys = chosen[0].q.shape[2], chosen[0].k.shape[2]
-    step = max(1, WEIGHTS_AT_ONCE // max(1, keys * chosen[0].q.shape[1]))
-    for start in range(0, count, step):
-        some = range(start, min(start + step, count))
-        heads = None if head is None else [head]
-        parts = [one.weights(heads=heads, queries=some)[row].float().mean(0) for one in chosen]
-        yield from torch.stack(parts).mean(0).cpu().numpy()
-
-
-def in_bins(rows: Iterable[np.ndarray], count: int, most: int) -> np.ndarray:
-    """Weights (count, count) given row by row as at most (most, most): summed over keys, averaged over queries."""
-    size = -(-count // most)
-    bins = -(-count // size)
-    found, starts = np.zeros((bins, bins), np.float32), np.arange(0, count, size)
-    for number, row in enumerate(rows):
-        found[number // size] += np.add.reduceat(row, starts)
-    return found / np.minimum(size, count - starts)[:, None]
 
 
 def most_read(alignment: Alignment) -> list[str]:

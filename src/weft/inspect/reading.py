@@ -10,13 +10,14 @@ import torch
 from weft.core.recording import record
 from weft.errors import WeftError
 from weft.inspect import fonts, matrix
-from weft.inspect.alignment import ROWS, Alignment, in_bins, lines_of_read, mean_rows, weights_of
+from weft.inspect.alignment import ROWS, Alignment, lines_of_read
 from weft.inspect.document import LookDocument, TokenGroup
 from weft.inspect.rollout import rollout
 from weft.inspect.steps import Steps
 from weft.inspect.streams import Read, streams_of
 from weft.inspect.token_steps import Readers
 from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, View
+from weft.inspect.weights import in_bins, mean_rows, weights_of
 from weft.models.stream import Stream
 
 LONG = 2048  # tokens, above which not every token is shown with every other

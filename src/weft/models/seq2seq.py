@@ -109,4 +109,5 @@ def memory_weights(model: Seq2Seq, recorded: Recorder, memory: Tokens) -> list[F
     if across or not isinstance(model.config.target.trunk.memory, Prefix.Config):
         return [torch.cat([reading.weights() for reading in found], 2) for found in across]
     length = memory.shape[1]  # one line: the memory's tokens stand before those of the target
-    return [found[0].weights()[:, :, length:, :length] for found in readings]
+    written = [range(length, found[0].q.shape[2]) for found in readings]
+    return [found[0].weights(queries=some)[..., :length] for found, some in zip(readings, written, strict=True)]

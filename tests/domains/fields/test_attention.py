@@ -30,7 +30,7 @@ def asking(weights: torch.Tensor, layers: list[int]) -> np.ndarray:
 
 
 def test_the_shares_are_the_attention_of_the_tokens_at_the_place(seen):
-    weights = attention_of(*seen)
+    weights = [one.weights() for one in attention_of(*seen)]
     assert len(weights) == 2 and weights[0].shape == (1, 2, 64, 64)
     every = torch.stack([one[0] for one in weights]).mean((0, 1))
     np.testing.assert_allclose(shares(seen), asking(every, [0, 1]), atol=1e-6)
@@ -41,7 +41,7 @@ def test_the_shares_are_the_attention_of_the_tokens_at_the_place(seen):
 
 def test_the_lead_that_is_asked_for_is_explained(seen):
     """The window has two fields of history and two ahead: step 2 is the first that is predicted."""
-    every = torch.stack([one[0] for one in attention_of(*seen)]).mean((0, 1))
+    every = torch.stack([one.weights()[0] for one in attention_of(*seen)]).mean((0, 1))
     found = look_at_place(*seen, GLOBE, LAYERS, LABELS, LookAtPlace(at=PLACE), 2).reading.shares
     wanted = every.reshape(2, 4, 2, 4, 64)[:, 2, 1, 3].mean(0).reshape(2, 4, 2, 4).numpy()
     np.testing.assert_allclose(found, wanted, atol=1e-6)
@@ -49,7 +49,7 @@ def test_the_lead_that_is_asked_for_is_explained(seen):
 
 
 def test_a_variable_or_one_of_its_levels_asks_alone(seen):
-    every = torch.stack([one[0] for one in attention_of(*seen)]).mean((0, 1))
+    every = torch.stack([one.weights()[0] for one in attention_of(*seen)]).mean((0, 1))
     np.testing.assert_allclose(shares(seen, variable="z"), shares(seen), atol=1e-7)
     np.testing.assert_allclose(shares(seen, variable="z at 850"), asking(every, [1]), atol=1e-6)
 

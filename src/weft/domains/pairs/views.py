@@ -15,13 +15,14 @@ from weft.core.recording import Reading, record
 from weft.domains.pairs.codec import ChosenLanguages
 from weft.domains.texts.codec.text import TextMarks
 from weft.inspect import fonts, matrix
-from weft.inspect.alignment import ROWS, Alignment, most_read, piece_labels, piece_spans, weights_of
+from weft.inspect.alignment import ROWS, Alignment, most_read, piece_labels, piece_spans
 from weft.inspect.document import LookDocument, TokenGroup
 from weft.inspect.steps import Steps
 from weft.inspect.steps_table import table
 from weft.inspect.streams import Read, streams_of
 from weft.inspect.token_steps import TOKEN, Readers, StepView
 from weft.inspect.views import AttentionChoice, LookedAnswer, View
+from weft.inspect.weights import weights_of
 from weft.modalities.text import Text
 from weft.modalities.tokenizer import Tokenizer
 from weft.models.seq2seq import Seq2Seq

@@ -21,12 +21,13 @@ from weft.domains.pictures.views.learned_view import LEARNED, learned_names
 from weft.errors import ConfigError
 from weft.files.pictures.regions import Region
 from weft.inspect import fonts, matrix
-from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, text_labels, weights_of
+from weft.inspect.alignment import END, Alignment, piece_labels, piece_spans, text_labels
 from weft.inspect.document import LookDocument, TokenGroup
 from weft.inspect.occlusion import Score, covered_scores
 from weft.inspect.streams import Read, streams_of
 from weft.inspect.token_steps import Readers, StepView
 from weft.inspect.views import ALL, AttentionChoice, LookedAnswer, NoAttention, View
+from weft.inspect.weights import weights_of
 from weft.modalities.image import Picture
 from weft.modalities.picture_text import PictureText, PictureTextEmbed
 from weft.modalities.tokenizer import Tokenizer
@@ -225,19 +226,21 @@ def words_read(
     label has one reading, that of the token in front, which the head is given.
     """
     if isinstance(model, Stream):
-        embed, weights = model.embed, weights_of(stream_readings(model, raw))
+        embed, layers = model.embed, stream_readings(model, raw)
         assert isinstance(embed, PictureTextEmbed)
         grid, words = embed.places(raw)
         words = slice(words.start + own.start, words.start + own.stop)
-        front = np.repeat(weights[:, :, :1], len(ids), 2)
-        return WordsRead(weights[:, :, words, grid], front[..., grid], front[..., words])
+        asked = weights_of(layers, queries=range(words.start, words.stop))
+        front = np.repeat(weights_of(layers, queries=[0]), len(ids), 2)
+        return WordsRead(asked[..., grid], front[..., grid], front[..., words])
     target = [*opening, *ids][:-1] if ids else list(opening)
     if continues(model):
-        weights = weights_of(readings_of(model, raw.picture, target)["target"])
-        first, length = embed_of(model.config).class_tokens, weights.shape[3] - len(target)
-        asked = slice(length + own.start, length + own.stop)
-        answer = weights[:, :, length + len(opening) - 1 :][:, :, : len(ids)]
-        return WordsRead(weights[:, :, asked, first:length], answer[..., first:length], answer[..., asked])
+        layers = readings_of(model, raw.picture, target)["target"]
+        first, length = embed_of(model.config).class_tokens, layers[0][0].k.shape[2] - len(target)
+        asked, begin = slice(length + own.start, length + own.stop), length + len(opening) - 1
+        question = weights_of(layers, queries=range(asked.start, asked.stop))
+        answer = weights_of(layers, queries=range(begin, min(begin + len(ids), length + len(target))))
+        return WordsRead(question[..., first:length], answer[..., first:length], answer[..., asked])
     read = readings_of(model, raw, target)
     if isinstance(model.source, Grounded):
         seen = weights_of(read["seen"])[..., embed_of(model.config).class_tokens :]
@@ -251,7 +254,8 @@ def words_read(
     grid, words = embed.places(raw)
     words = slice(words.start + own.start, words.start + own.stop)
     written = weights_of(read["across"])[:, :, len(opening) - 1 :][:, :, : len(ids)]
-    return WordsRead(weights_of(read["source"])[:, :, words, grid], written[..., grid], written[..., words])
+    asked = weights_of(read["source"], queries=range(words.start, words.stop))
+    return WordsRead(asked[..., grid], written[..., grid], written[..., words])
 
 
 def _label_score(model: Stream, what: AnsweredPicture) -> Score:

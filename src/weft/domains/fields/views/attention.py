@@ -1,22 +1,25 @@
 """What a place on the map read inside a model of fields: one layer and head, their average, or all layers followed."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import torch
 from einops import rearrange
+from jaxtyping import Float, Int
 
 from weft.config import Config
-from weft.core.recording import record
+from weft.core.recording import Reading, record
 from weft.domains.fields.reading.cells import find_place
 from weft.domains.fields.reading.grid import FieldGrid, FieldLayer
 from weft.domains.fields.views.place_reading import PlaceReading
 from weft.domains.fields.views.place_view import PlaceView
 from weft.errors import ConfigError, WeftError
-from weft.inspect.rollout import rollout
+from weft.inspect.reading import LONG
 from weft.inspect.views import AttentionChoice
+from weft.inspect.weights import followed, weights_of
 from weft.modalities.field import FieldEmbed, FieldWindow
 from weft.models.stream import Stream
 
@@ -66,13 +69,8 @@ def look_at_place(
     embed = model.config.embed
     assert isinstance(embed, FieldEmbed.Config)
     place = find_place(how.at or f"{grid.y[len(grid.y) // 2]},{grid.x[len(grid.x) // 2]}", grid)
-    weights = attention_of(model, raw)
-    AttentionChoice(how.layer, how.head).indices(len(weights), weights[0].shape[1])
-    if how.through:
-        chosen = rollout(weights)[0]
-    else:
-        some = torch.stack([one[0] for one in weights]) if how.layer is None else weights[how.layer - 1][0][None]
-        chosen = (some if how.head is None else some[:, how.head - 1, None]).mean((0, 1))
+    readings = attention_of(model, raw)
+    AttentionChoice(how.layer, how.head).indices(len(readings), readings[0].q.shape[1])
     shape = embed.grid(grid.shape)
     asking = torch.zeros(shape, dtype=torch.bool)
     asking[
@@ -81,33 +79,45 @@ def look_at_place(
         place.row // embed.patch,
         place.column // embed.patch,
     ] = True
-    read = chosen[asking.flatten()].mean(0)
-    shares = rearrange(read.float().cpu().numpy(), "(v t r s) -> v t r s", v=shape[0], t=shape[1], r=shape[2])
+    tokens = asking.flatten().nonzero()[:, 0]
+    if how.through:
+        read = followed(readings, asking.flatten().float().to(raw.values.device) / len(tokens)).cpu().numpy()
+    else:
+        some = readings if how.layer is None else [readings[how.layer - 1]]
+        rows = weights_of([[one] for one in some], queries=tokens.tolist())
+        read = (rows if how.head is None else rows[:, how.head - 1, None]).mean((0, 1, 2))
+    shares = rearrange(read, "(v t r s) -> v t r s", v=shape[0], t=shape[1], r=shape[2])
     times = [labels[i : i + embed.span] for i in range(0, len(labels), embed.span)]
     named = tuple(one[0] if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in times)
     field = np.where(raw.known.any(2)[0, 0].cpu().numpy(), raw.values[0, 0, step].float().cpu().numpy(), np.nan)
     title = f"what {place.words} read" + (", through all layers" if how.through else _chosen(how))
     asked = torch.zeros(shape, dtype=torch.bool)
     asked[rows_of(layers, how.variable), (step % len(labels)) // embed.span] = True
-    heads = np.stack([_by_patch(one[0], asked.flatten(), shape).cpu().numpy() for one in weights])
+    few = shape[2] * shape[3] <= LONG
+    heads = partial(_by_patch, readings, asked.flatten().nonzero()[:, 0], shape) if few else None
     reading = PlaceReading(shares, place, grid, layers, named, (embed.patch, embed.patch), field, title)
     return PlaceView(reading, heads=heads)
 
 
-def _by_patch(weights: torch.Tensor, asked: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
-    """(H N N) -> (H P P): what each patch reads of each, the mean over its tokens that ask, all variables and times."""
+@torch.inference_mode()
+def _by_patch(
+    readings: Sequence[Reading], asked: Int[torch.Tensor, "A"], shape: tuple[int, ...]
+) -> Float[np.ndarray, "L H P P"]:
+    """What each patch reads of each, the mean over its tokens that ask, all variables and times."""
     variables, times, rows, columns = shape
-    asking = weights[:, asked].float()
-    asking = rearrange(asking, "h (a p) n -> h a p n", p=rows * columns).mean(1)
-    return rearrange(asking, "h p (v t q) -> h p v t q", v=variables, t=times).sum((2, 3))
+    by_place, found = asked.reshape(-1, rows * columns).T.tolist(), []
+    for one in readings:
+        read = torch.stack([one.weights(queries=tokens)[0].float().mean(1) for tokens in by_place], 1)
+        found.append(rearrange(read, "h p (v t q) -> h p v t q", v=variables, t=times).sum((2, 3)))
+    return torch.stack(found).cpu().numpy()
 
 
-def attention_of(model: Stream, raw: FieldWindow) -> list[torch.Tensor]:
-    """The weights of every layer of attention, first to last, from one pass: (B H N N) each."""
+def attention_of(model: Stream, raw: FieldWindow) -> list[Reading]:
+    """What every layer of attention read, first to last, in one pass."""
     model.eval()
     with torch.inference_mode(), record(model) as recorder:
         model.encode(raw)
-        found = [readings[0].weights() for readings in recorder.readings.values()]
+    found = [readings[0] for readings in recorder.readings.values()]
     if not found:
         raise WeftError("this model has no attention to look at", where="weft look")
     return found

@@ -1,6 +1,6 @@
 """What a place read, drawn: where on the map, in which variables and at which times. Knows no model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -105,10 +105,10 @@ class PlaceView(View):
         self,
         reading: PlaceReading,
         answer: LookedAnswer | None = None,
-        heads: np.ndarray | None = None,
+        heads: Callable[[], np.ndarray] | None = None,
         picked: tuple[tuple[str, str], ...] = (),
     ):
-        """`heads` (layers, heads, patches, patches) is what every patch reads of every other, for a page."""
+        """`heads` gives what every patch reads of every other (layers, heads, patches, patches), for a page."""
         self.reading, self.answer, self.heads, self.picked = reading, answer, heads, picked
 
     @property
@@ -140,7 +140,7 @@ class PlaceView(View):
         called = f"what {reading.place.words} reads, by variable and time"
         reads = [Read(called, "place", "patches", shares, rows=rows, columns=reading.times)]
         if self.heads is not None:
-            reads.append(Read("what every patch reads, by layer and head", "patches", "patches", self.heads))
+            reads.append(Read("what every patch reads, by layer and head", "patches", "patches", self.heads()))
         streams, left = streams_of(tuple(reads), groups)
         tables = [
             PageTable(name, ("place", "share"), tuple((words, f"{s:.1%}") for words, s in rows))

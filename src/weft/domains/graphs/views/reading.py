@@ -56,6 +56,9 @@ class LookAtGraph(Config):
             raise ConfigError(f"expected {POSITIONS}, found {self.what!r}", where="what")
 
 
+Layer = Reading | np.ndarray | EdgeWeights  # what every node read: as recorded, (heads, N, N), or along edges
+
+
 @dataclass(eq=False, repr=False)
 class GraphView(View):
     """Shares of what one node read of each node, and the graph around it."""
@@ -68,7 +71,7 @@ class GraphView(View):
     averages: bool = False  # the model has no attention: shares are those of a mean
     answer: LookedAnswer | None = None  # for the whole, or for the node
     picked: tuple[tuple[str, str], ...] = ()  # the layer and head that a page shows at first
-    layers: Sequence[np.ndarray | EdgeWeights] = ()  # what every node read: (heads, N, N), or along edges
+    layers: Sequence[Layer] = ()  # what every node read
 
     def drawn(self, count: int = MOST_DRAWN) -> np.ndarray:
         """The nodes that are shown: the one that reads, those that it read most, then its neighbourhood."""
@@ -231,7 +234,7 @@ def _shares(reading: Reading, node: int, size: int, head: int | None) -> np.ndar
     """How much one node read of each, in one layer."""
     found = reading.edge_weights()
     if found is None:
-        rows = reading.weights()[0, :, node, :size]
+        rows = reading.weights(queries=[node])[0, :, 0, :size]
     else:
         edges, weights = found
         mine = edges.query == node
@@ -239,18 +242,18 @@ def _shares(reading: Reading, node: int, size: int, head: int | None) -> np.ndar
     return (rows.mean(0) if head is None else rows[head]).cpu().double().numpy()
 
 
-def _layer(reading: Reading, size: int) -> np.ndarray | EdgeWeights:
-    """What every node read in one layer: (heads, N, N), or along its edges."""
+def _layer(reading: Reading, size: int) -> Reading | EdgeWeights:
+    """What every node read in one layer: as it was recorded, or along its edges."""
     found = reading.edge_weights()
     if found is None:
-        return reading.weights()[0, :, :size, :size].float().cpu().numpy()
+        return reading
     edges, weights = found
     return EdgeWeights(edges.query.cpu().numpy(), edges.key.cpu().numpy(), weights.float().cpu().numpy(), size)
 
 
-def _among(layers: Sequence[np.ndarray | EdgeWeights], nodes: np.ndarray) -> np.ndarray | list[EdgeWeights]:
+def _among(layers: Sequence[Layer], nodes: np.ndarray) -> np.ndarray | list[EdgeWeights]:
     """The same among some nodes alone, in their order; along edges where one layer reads so."""
-    dense = [one[:, nodes][:, :, nodes] for one in layers if isinstance(one, np.ndarray)]
+    dense = [_dense(one, nodes) for one in layers if not isinstance(one, EdgeWeights)]
     if len(dense) == len(layers) and len({len(one) for one in dense}) == 1:
         return np.stack(dense)
     found = [_edges_among(one, nodes) for one in layers]
@@ -259,10 +262,18 @@ def _among(layers: Sequence[np.ndarray | EdgeWeights], nodes: np.ndarray) -> np.
     return found
 
 
-def _edges_among(layer: np.ndarray | EdgeWeights, nodes: np.ndarray) -> EdgeWeights:
+def _dense(layer: Reading | np.ndarray, nodes: np.ndarray) -> np.ndarray:
+    """(heads, n, n) of what some nodes read of each other."""
     if isinstance(layer, np.ndarray):
+        return layer[:, nodes][:, :, nodes]
+    return layer.weights(queries=nodes.tolist())[0][:, :, nodes].float().cpu().numpy()
+
+
+def _edges_among(layer: Layer, nodes: np.ndarray) -> EdgeWeights:
+    if not isinstance(layer, EdgeWeights):
         query, key = np.indices((len(nodes),) * 2).reshape(2, -1)
-        return EdgeWeights(query, key, layer[:, nodes][:, :, nodes].reshape(len(layer), -1).T, len(nodes))
+        dense = _dense(layer, nodes)
+        return EdgeWeights(query, key, dense.reshape(len(dense), -1).T, len(nodes))
     place = np.full(layer.tokens, -1)
     place[nodes] = np.arange(len(nodes))
     query, key = place[layer.query], place[layer.key]

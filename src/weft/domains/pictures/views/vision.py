@@ -8,24 +8,27 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import torch
-from einops import rearrange
-from torch import Tensor
+from jaxtyping import Float
 
 from weft.core.recording import Reading, record
 from weft.domains.pictures.settings import Ground
 from weft.domains.pictures.views.learned_view import learned_names
 from weft.errors import ConfigError
-from weft.inspect.document import LookDocument
+from weft.inspect.document import LookDocument, TokenGroup
 from weft.inspect.maps import Maps, MapsView
 from weft.inspect.photos import answer_maps, patches, photo
+from weft.inspect.reading import LONG
 from weft.inspect.rollout import rollout
 from weft.inspect.steps import Steps
 from weft.inspect.streams import Read, streams_of
 from weft.inspect.token_steps import TOKEN, Readers
 from weft.inspect.views import AttentionChoice, LookedAnswer, NoAttention
+from weft.inspect.weights import followed, mean_read, weights_of
 from weft.modalities.image import Picture
 from weft.models.backbone import embed_of
 from weft.models.stream import Stream
+
+ONE_READER = "Of a fine grid the page has what one token reads, {}. For another one: --set patch=ROW,COLUMN."
 
 
 @dataclass(frozen=True)
@@ -109,18 +112,19 @@ class PictureView(MapsView):
         if not self._readings:
             fix = "use --set by=gradient or --set by=occlusion, or train with --model vit or vit-hybrid"
             raise NoAttention("this model has no attention to look at", where="weft look", fix=fix)
-        self.weights = [readings[0].weights() for readings in self._readings]
-        how.indices(len(self.weights), self.weights[0].shape[1])
+        self._layers = [readings[0] for readings in self._readings]
+        self._heads, self._tokens = self._layers[0].q.shape[1:3]
+        how.indices(len(self._layers), self._heads)
 
     @property
     def about(self) -> str:
-        layers, heads = len(self.weights), self.weights[0].shape[1]
+        layers, heads = len(self._layers), self._heads
         return f"attention in {layers} layers × {heads} heads over {self.title or 'a picture'}"
 
     def steps(self, token: str | int = 1) -> Steps:
         """The numbers of one head for one token: a class token, or a patch as row,column."""
         rows, columns = self.grid
-        first = self.weights[0].shape[-1] - rows * columns
+        first = self._tokens - rows * columns
         names = [f"class {n + 1}" if n else "class" for n in range(first)]
         names += [f"patch {row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
         return Readers(self._readings, names, names).steps(token, self.how)
@@ -144,38 +148,62 @@ class PictureView(MapsView):
     @cached_property
     def maps(self) -> Maps:
         """How much of each patch was read, for every layer and head, and through all of them."""
-        layers = np.stack([self._read(w[0]).numpy() for w in self.weights])
-        through = self._read(rollout(self.weights)[0][None])[0].numpy()
+        layers, through = (self._on_grid(one) for one in self._read)
         return Maps(self.pixels, layers, through, self.title, self.asked, middle=embed_of(self.model.config).middle)
+
+    @property
+    def _reader(self) -> int | None:
+        """The number of the token that reads, from 0: a patch, or the class token; None: the mean of all."""
+        first = self._tokens - self.grid[0] * self.grid[1]  # class tokens stand in front
+        if self.asked is not None:
+            return first + self.asked[0] * self.grid[1] + self.asked[1]
+        return 0 if first else None
+
+    @cached_property
+    def _read(self) -> tuple[Float[np.ndarray, "L H N"], Float[np.ndarray, "N"]]:
+        """What the reader reads of each token in every head, and through all layers."""
+        start = self._layers[0].q.new_zeros(self._tokens)
+        if self._reader is None:
+            start += 1 / self._tokens
+            layers = mean_read(self._layers)
+        else:
+            start[self._reader] = 1.0
+            layers = weights_of(self._readings, queries=[self._reader])[:, :, 0]
+        return layers, followed(self._layers, start).cpu().numpy()
+
+    def _on_grid(self, read: Float[np.ndarray, "*some N"]) -> Float[np.ndarray, "*some R C"]:
+        """Numbers by token as numbers by place, without class tokens."""
+        rows, columns = self.grid
+        return read[..., self._tokens - rows * columns :].reshape(*read.shape[:-1], rows, columns)
 
     def document(self) -> LookDocument:
         """The picture with every head, the attention through all layers, and what the answer depends on."""
         rows, columns = self.grid
-        weights = np.stack([one[0].float().cpu().numpy() for one in self.weights])
-        first = weights.shape[-1] - rows * columns
+        first = self._tokens - rows * columns
         tokens = patches(rows, columns, first, middle=embed_of(self.model.config).middle)
-        through = rollout(self.weights)[0][None, None].float().cpu().numpy()
-        reads = [Read("attention", tokens.name, tokens.name, weights)]
-        reads.append(Read("through all layers", tokens.name, tokens.name, through, "rollout"))
+        readers, weights, through = self._for_a_page(tokens)
+        reads = [Read("attention", readers.name, tokens.name, weights)]
+        reads.append(Read("through all layers", readers.name, tokens.name, through, "rollout"))
         said = self.answer.said[0][0] if self.answer is not None else "the picture"
         groups, more = answer_maps(said, {} if self.explain is None else self.explain())
-        all_groups = (tokens, *groups)
+        all_groups = (tokens, *([] if readers is tokens else [readers]), *groups)
         streams, left = streams_of((*reads, *more), all_groups)
-        first = 1 if self.asked is None else len(tokens.tokens) - (rows - self.asked[0]) * columns + self.asked[1] + 1
+        first = (self._reader or 0) + 1 if readers is tokens else 1
+        few = () if readers is tokens else (ONE_READER.format(readers.tokens[0]),)
         return LookDocument(
             self.title or self.about, "picture", self.about, self.text(), groups=all_groups, streams=streams,
             pictures=(photo(self.pixels, self.title),), answer=self.answer,
-            start=(*self.how.picked, ("token", f"{tokens.name}.{first}")), notes=left,
+            start=(*self.how.picked, ("token", f"{readers.name}.{first}")), notes=(*left, *few),
         )  # fmt: skip
 
-    def _read(self, weights: Tensor) -> Tensor:
-        """(H N N) -> (H rows columns): the row of who asks, without class tokens."""
-        first = weights.shape[-1] - self.grid[0] * self.grid[1]  # class tokens stand in front
-        if self.asked is not None:
-            row = weights[:, first + self.asked[0] * self.grid[1] + self.asked[1]]
-        else:
-            row = weights[:, 0] if first else weights.mean(1)
-        return rearrange(row[:, first:], "h (r c) -> h r c", r=self.grid[0]).float().cpu()
+    def _for_a_page(self, tokens: TokenGroup) -> tuple[TokenGroup, np.ndarray, np.ndarray]:
+        """Who reads on a page: every token of a picture that has few; their weights, and those through all layers."""
+        if self._tokens <= LONG:
+            weights = weights_of(self._readings)
+            return tokens, weights, rollout([torch.from_numpy(one)[None] for one in weights])[None].numpy()
+        layers, through = self._read
+        name = "all patches" if self._reader is None else tokens.tokens[self._reader]
+        return TokenGroup("reader", (name,)), layers[:, :, None], through[None, None, None]
 
     def chosen(self) -> AttentionChoice:
         return self.how

@@ -20,10 +20,11 @@ from weft.domains.trees.tree_writing import TreeWriter
 from weft.domains.trees.views.tree import LookAtTree, TreeView
 from weft.errors import DataError, WeftError
 from weft.generate.decode import Decoding
-from weft.inspect.alignment import END, Alignment, Span, piece_labels, piece_spans, weights_of
+from weft.inspect.alignment import END, Alignment, Span, piece_labels, piece_spans
 from weft.inspect.steps import Steps
 from weft.inspect.token_steps import StepView
 from weft.inspect.views import LookedAnswer, View
+from weft.inspect.weights import weights_of
 from weft.modalities.text import TextEmbed
 from weft.tasks.request import Loaded
 
