@@ -15,6 +15,7 @@ from helpers.trials import EVERY, Trial, train
 
 import weft
 from weft.cli.app import run as command
+from weft.domains.registry import CARDS
 from weft.errors import Interrupted
 
 QUICK = ("language-model", "embed-words")  # the others take seconds each
@@ -82,6 +83,16 @@ def test_stopped_and_resumed_on_a_gpu_is_never_stopped(
         parts = weft.train(out=tmp_path / "parts", resume=True, quiet=True)
         assert next(parts.model.parameters()).device == DEVICE
         assert losses(whole) == losses(parts) and same_weights(whole, parts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "model"), [(card.name, model) for card in CARDS.values() for model in card.models])
+def test_every_model_of_a_task_trains_on_a_gpu(name: str, model: str, tmp_path: Path) -> None:
+    trial = EVERY[name]
+    tables = {"model.embed.grams.buckets": None} if "model.embed.grams.buckets" in trial.settings else {}
+    with standing_in():
+        run = train(name, trial.data, out=tmp_path / "run", **{**trial.drawn, **tables, "model": model, "steps": 2})
+    assert len([line for line in run.metrics if "loss" in line]) == 2
 
 
 def test_a_run_that_averages_its_weights_resumes_on_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
