@@ -26,7 +26,7 @@ class LongerExperiment(Experiment):
         above=0.1,
         x="length of the line",
         y="accuracy",
-        seconds=10,
+        seconds=17,
         log=True,
         note="To be defined is not to be right: accuracy falls with the length, since the model never saw these sums.",
     )
@@ -40,6 +40,7 @@ class LongerExperiment(Experiment):
         lengths: tuple[int, ...] = (16, 20, 24, 32)
         steps: int = 400
         lr: float = 2e-3
+        batch: int = 64
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Accuracy of both codes at each length."""
@@ -49,7 +50,7 @@ class LongerExperiment(Experiment):
             torch.manual_seed(seed)
             limit = code.limit() or max(how.lengths)
             model = stream(how.symbols, limit, dim=how.dim, depth=how.depth, code=code)
-            for _ in taught(model, lambda n: _line(how, n, known), steps=how.steps, lr=how.lr, batch=32):
+            for _ in taught(model, lambda n: _line(how, n, known), steps=how.steps, lr=how.lr, batch=how.batch):
                 pass
             lines[name] = [(length, _asked(model, how, length)) for length in how.lengths]
         chance = 1 / how.symbols

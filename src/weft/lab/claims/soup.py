@@ -36,7 +36,7 @@ class SoupExperiment(Experiment):
     )
 
     class Settings(Config):
-        """Learning rates, seeds and steps of the fine-tunings; rows to learn from and to choose on; data and base."""
+        """Data and base; learning rates, seeds and steps of fine-tuning; rows to learn from, choose on, measure on."""
 
         data: str = ""
         base: str = ""
@@ -45,6 +45,7 @@ class SoupExperiment(Experiment):
         first: int = 500
         more: int = 300
         chosen_on: int = 300
+        others: int = 700
         steps: int = 40
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
@@ -80,7 +81,7 @@ def _files(how: SoupExperiment.Settings, seed: int, folder: Path) -> list[Path]:
     rows = Path(how.data).read_text(encoding="utf-8").splitlines() if digits is None else digits.target
     mixed = np.random.default_rng(seed).permutation(len(rows))
     files = []
-    for n, some in enumerate(np.split(mixed, np.cumsum([how.first, how.more, how.chosen_on]))):
+    for n, some in enumerate(np.split(mixed, np.cumsum([how.first, how.more, how.chosen_on, how.others]))[:4]):
         files.append(folder / f"{n}{'.npz' if digits else Path(how.data).suffix}")
         if digits is None:
             files[-1].write_text("".join(f"{rows[row]}\n" for row in some), encoding="utf-8")
