@@ -193,11 +193,11 @@ def test_where_the_system_lets_no_more_files_be_opened_others_are_answered_later
 
 
 @pytest.mark.slow
-def test_a_port_in_use_ends_the_process_with_2_and_a_line():
+def test_a_port_in_use_ends_the_process_with_2_and_says_what_to_do():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with started("--port", str(taken.getsockname()[1])) as one:
             assert one.process.wait(120) == 2
-            until(lambda: one.lines)
-            assert len(one.lines) == 1 and "cannot be used" in one.lines[0]
+            until(lambda: len(one.lines) == 2)
+            assert "cannot be used" in one.lines[0] and "--port 0" in one.lines[1], "what is wrong, and what to do"
