@@ -427,7 +427,6 @@ def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
             loss = job.compute(batch.to(job.device))
             sums.add(loss)
             judged, wrong = judged and loss.wrong is not None, wrong + (loss.wrong or 0)
-        sums.read()
     job.compute.let_go()
     return HeldOutScore(sums.loss, wrong / sums.count if judged and sums.count else None, int(sums.count))
 

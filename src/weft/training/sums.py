@@ -57,6 +57,7 @@ class Sums:
 
     def over(self, world: World) -> "Sums":
         """The same, added up over all processes."""
+        self.read()
         numbers = [self.total, self.count, *(n for term in self.terms.values() for n in (term.total, term.count))]
         total, count, *rest = world.add(*numbers)
         pairs = zip(self.terms.items(), rest[::2], rest[1::2], strict=True)
@@ -65,11 +66,13 @@ class Sums:
     @property
     def loss(self) -> float:
         """What is minimised: the mean loss, plus each term's mean by its weight."""
+        self.read()
         return self.total / max(self.count, 1) + sum(term.weight * term.mean for term in self.terms.values())
 
     @property
     def means(self) -> dict[str, float]:
         """The mean of each further term, by name."""
+        self.read()
         return {name: term.mean for name, term in self.terms.items()}
 
 
