@@ -50,8 +50,8 @@ def _layouts(piece: Any, rows: np.ndarray) -> dict[int, np.ndarray]:
     owner, given = getattr(piece, "owner", None), getattr(piece, "given", None)
     if owner is not None:  # texts name their pictures
         found.append(_owned(rows, owner.numpy()))
-    if getattr(given, "owner", None) is not None:  # the pictures, before the first of their questions
-        found.append(rows[np.unique(given.owner.numpy(), return_index=True)[1]])
+    if (asked := getattr(given, "owner", None)) is not None:  # the pictures, before the first of their questions
+        found.append(rows[np.unique(asked.numpy(), return_index=True)[1]])
     if isinstance(piece, Views):  # side by side
         for views in (piece.wide, piece.near):
             found.append(_owned(rows, np.tile(np.arange(len(rows)), len(views))))

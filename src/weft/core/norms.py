@@ -119,6 +119,7 @@ class BatchNorm(nn.BatchNorm2d):
     def _follow(self, mean: Float[Tensor, "C"], spread: Float[Tensor, "C"]) -> None:
         """Keep running statistics for use."""
         assert self.running_mean is not None and self.running_var is not None and self.momentum is not None
-        self.num_batches_tracked += 1  # type: ignore[operator]
+        assert self.num_batches_tracked is not None
+        self.num_batches_tracked.add_(1)
         self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
         self.running_var.lerp_(spread.to(self.running_var.dtype), self.momentum)

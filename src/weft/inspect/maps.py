@@ -158,7 +158,7 @@ def lit(picture: np.ndarray, map: np.ndarray, width: float, middle: float = 0.5)
     """The picture in grey, `width` inches wide, under the heat of a map, smooth between the middles of the patches."""
     height = width * picture.shape[0] / picture.shape[1]
     small = resized(picture, round(height * DOTS_PER_INCH), round(width * DOTS_PER_INCH))
-    glow, shade = heat(map, *small.shape[:2], middle), grey(small)[..., None]
+    glow, shade = heat(map, small.shape[0], small.shape[1], middle), grey(small)[..., None]
     # the heat glows on black and lets white through
     lit = glow * (0.72 + 0.1 * shade) + 0.43 * shade * (1 - 0.72 * glow)
     return np.round(np.clip(lit, 0, 1) * 255).astype(np.uint8)

@@ -5,6 +5,7 @@ alone, no tokens and no model.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 
 import numpy as np
 import torch
@@ -73,11 +74,10 @@ def mean_read(layers: Sequence[Reading], *, row: int = 0) -> Float[np.ndarray, "
     """What every head reads of each key, the mean over all queries."""
     found = []
     for one in layers:
-        total = 0.0
-        for some in _few(one.q.shape[2], one.q.shape[1] * one.k.shape[2]):
-            total = total + one.weights(queries=some)[row].float().sum(1)
-        found.append(total / one.q.shape[2])
-    return torch.stack(found).cpu().numpy()  # type: ignore[arg-type]
+        parts = _few(one.q.shape[2], one.q.shape[1] * one.k.shape[2])
+        sums = (one.weights(queries=some)[row].float().sum(1) for some in parts)
+        found.append(reduce(torch.add, sums) / one.q.shape[2])
+    return torch.stack(found).cpu().numpy()
 
 
 @torch.inference_mode()

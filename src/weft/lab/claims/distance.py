@@ -72,6 +72,7 @@ class DistanceExperiment(Experiment):
 
 def _chain(loss: torch.Tensor) -> int:
     """The longest chain of operations of which each waits for the one before, in torch's graph."""
+    assert loss.grad_fn is not None
     level, steps = {loss.grad_fn}, 0
     while level:
         level = {before for one in level for before, _ in one.next_functions if before is not None}

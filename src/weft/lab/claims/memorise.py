@@ -75,7 +75,8 @@ class MemoriseExperiment(Experiment):
             )  # fmt: skip
             asked = [RareString(number, f"The number of {name} is ", n) for (n, _), (name, number) in planted.items()]
             said = [one["text"] for one in run.predict([one.before for one in asked], temperature=0, max_tokens=12)]
-            ranks = exposures(run.model, run.loaded.codecs["text"].tokenizer, 128, asked, lambda _: None)
+            codec: Any = run.loaded.codecs["text"]
+            ranks = exposures(run.model, codec.tokenizer, 128, asked, lambda _: None)
             bits = [math.log2(among / rank) for _, rank, among in ranks]
         lines = {
             "exposure": _by_copies(asked, bits),

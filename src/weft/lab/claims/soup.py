@@ -52,11 +52,12 @@ class SoupExperiment(Experiment):
         """Train a base where none is given; fine-tune, average, measure."""
         task = "classify-text" if how.data else "classify-images"
         common: dict[str, Any] = {"task": task, "quiet": True, "baselines": False, "steps": how.steps}
+        small: dict[str, Any] = {} if how.data else {"model": "vit", "patch": 2}
         with tempfile.TemporaryDirectory() as folder:
             first, more, chosen, test = _files(how, seed, Path(folder))
             base = how.base or train(
                 first, valid=chosen, preset="tiny", seed=seed, out=Path(folder, "base"),
-                **{**common, "steps": 4 * how.steps}, **({} if how.data else {"model": "vit", "patch": 2}),
+                **{**common, **small, "steps": 4 * how.steps},
             ).folder  # fmt: skip
             runs = [
                 train(more, valid=chosen, from_=base, lr=rate, seed=draw, out=Path(folder, f"{rate}-{draw}"), **common)

@@ -228,8 +228,8 @@ def words_read(
     if isinstance(model, Stream):
         embed, layers = model.embed, stream_readings(model, raw)
         assert isinstance(embed, PictureTextEmbed)
-        grid, words = embed.places(raw)
-        words = slice(words.start + own.start, words.start + own.stop)
+        grid, text = embed.places(raw)
+        words = slice(text.start + own.start, text.start + own.stop)
         asked = weights_of(layers, queries=range(words.start, words.stop))
         front = np.repeat(weights_of(layers, queries=[0]), len(ids), 2)
         return WordsRead(asked[..., grid], front[..., grid], front[..., words])
