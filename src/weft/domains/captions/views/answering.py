@@ -229,18 +229,18 @@ def words_read(
         embed, layers = model.embed, stream_readings(model, raw)
         assert isinstance(embed, PictureTextEmbed)
         grid, text = embed.places(raw)
-        words = slice(text.start + own.start, text.start + own.stop)
-        asked = weights_of(layers, queries=range(words.start, words.stop))
+        place = slice(text.start + own.start, text.start + own.stop)
+        asked = weights_of(layers, queries=range(place.start, place.stop))
         front = np.repeat(weights_of(layers, queries=[0]), len(ids), 2)
-        return WordsRead(asked[..., grid], front[..., grid], front[..., words])
+        return WordsRead(asked[..., grid], front[..., grid], front[..., place])
     target = [*opening, *ids][:-1] if ids else list(opening)
     if continues(model):
         layers = readings_of(model, raw.picture, target)["target"]
         first, length = embed_of(model.config).class_tokens, layers[0][0].k.shape[2] - len(target)
-        asked, begin = slice(length + own.start, length + own.stop), length + len(opening) - 1
-        question = weights_of(layers, queries=range(asked.start, asked.stop))
+        place, begin = slice(length + own.start, length + own.stop), length + len(opening) - 1
+        question = weights_of(layers, queries=range(place.start, place.stop))
         answer = weights_of(layers, queries=range(begin, min(begin + len(ids), length + len(target))))
-        return WordsRead(question[..., first:length], answer[..., first:length], answer[..., asked])
+        return WordsRead(question[..., first:length], answer[..., first:length], answer[..., place])
     read = readings_of(model, raw, target)
     if isinstance(model.source, Grounded):
         seen = weights_of(read["seen"])[..., embed_of(model.config).class_tokens :]
@@ -251,11 +251,11 @@ def words_read(
         return WordsRead(seen[:, :, own], across @ seen.mean((0, 1)), across[..., own])
     embed = model.source.embed
     assert isinstance(embed, PictureTextEmbed)
-    grid, words = embed.places(raw)
-    words = slice(words.start + own.start, words.start + own.stop)
+    grid, text = embed.places(raw)
+    place = slice(text.start + own.start, text.start + own.stop)
     written = weights_of(read["across"])[:, :, len(opening) - 1 :][:, :, : len(ids)]
-    asked = weights_of(read["source"], queries=range(words.start, words.stop))
-    return WordsRead(asked[..., grid], written[..., grid], written[..., words])
+    asked = weights_of(read["source"], queries=range(place.start, place.stop))
+    return WordsRead(asked[..., grid], written[..., grid], written[..., place])
 
 
 def _label_score(model: Stream, what: AnsweredPicture) -> Score:
