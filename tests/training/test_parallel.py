@@ -10,7 +10,6 @@ from helpers.trials import TRIALS
 from training.test_world import HANGS, TRAIN, close, start, together
 
 TASKS = [name for name in TRIALS if name != "graph"]  # one graph is one sample
-BY_PROCESS = ("reconstruct-images", "distill-images", "embed-words")  # draw what no setting turns off
 STILL = {"dropout": 0.0, "drop": 0.0, "strength": "none", "smoothing": 0.0}  # of what chance draws
 
 
@@ -146,8 +145,7 @@ def test_processes_that_replicate_or_share_weights_have_the_losses_of_one(weft: 
         assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
         found[mode] = losses(weft.folder / mode)
     assert found["shard"] == pytest.approx(found["replicate"], rel=1e-6), found
-    if name not in BY_PROCESS:
-        assert found["replicate"] == pytest.approx(losses(weft.folder / "one"), rel=1e-6), found
+    assert found["replicate"] == pytest.approx(losses(weft.folder / "one"), rel=1e-6), found
 
 
 WAYS = {
