@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.trials import EVERY, train
+from helpers.trials import TRIALS, train
 from PIL import Image
 
 import weft
@@ -30,9 +30,9 @@ def test_eight_threads_get_the_answers_of_one(name: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(EVERY))
+@pytest.mark.parametrize("name", list(TRIALS))
 def test_eight_threads_get_the_answers_of_one_in_every_task(name: str, tmp_path: Path):
-    trial = EVERY[name]
+    trial = TRIALS[name]
     run = train(name, trial.data, out=tmp_path / "run")
     known = field_types(run.task.Predict)
     settings = {setting: value for setting, value in (("max_tokens", 4), ("steps", 1)) if setting in known}
