@@ -75,7 +75,8 @@ def _measured(results: Sequence[Result], machine: str) -> str:
     usual = sum(one.seconds / len(one.outcomes) * one.experiment.claim.seeds for one in results)
     return (
         f"Written by `weft lab all` on {date.today():%Y-%m-%d}, on {machine}: {duration(seconds)} of processor time, "
-        f"{duration(usual)} with the usual number of seeds. Intervals are of 95 %, over seeds."
+        f"{duration(usual)} with the usual number of seeds. Intervals are of 95 %, over seeds. Where there are several "
+        "disjoint sets of the usual number of seeds, a column says how many of them have the verdict of all."
     )
 
 
@@ -85,7 +86,7 @@ def _table(results: Sequence[Result]) -> str:
         f"| {one.verdict.word} | {number(one)} | {_sets(one)} | {duration(one.seconds / len(one.outcomes))} |"
         for one in results
     ]
-    head = "| claim | what is said | verdict | found | the same for disjoint sets of seeds | a seed takes |"
+    head = "| claim | what is said | verdict | found | sets alike | a seed |"
     return "\n".join([head, "|---|---|---|---|---|---|", *rows])
 
 
