@@ -96,6 +96,8 @@ def distribute(step: Step, world: World, training: Training, device: torch.devic
         return
     for buffer in step.buffers():
         buffer.data = buffer.data.to(device)
+    for p in step.parameters():  # filters may lie in memory as pictures do, and are shared row by row
+        p.data = p.data.contiguous()
     with world.together():
         mesh = share.meet(device)
     fast = None if dtype is torch.float32 else dtype
