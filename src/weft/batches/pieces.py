@@ -26,12 +26,12 @@ def pieces(batch: Any, indices: np.ndarray, micro: int | None, key: str) -> Iter
     keys = order.mixed(order.numbers(key, 1)[0] + np.asarray(indices, np.int64).astype(np.uint64))
     if isinstance(batch, Microbatches):
         for part, own in zip(batch.each, keys, strict=True):
-            yield part, Chance(_Rows({1: own[None]}), whole=True)
+            yield part, Chance(_RowKeys({1: own[None]}), whole=True)
         return
     rows, each = _of_rows(batch, keys), micro or max(1, len(batch))
     for start in range(0, len(batch), each):
         piece = batch[start : start + each]
-        yield piece, Chance(_Rows({} if rows is None else _layouts(piece, rows[start : start + each])))
+        yield piece, Chance(_RowKeys({} if rows is None else _layouts(piece, rows[start : start + each])))
 
 
 def _of_rows(batch: Any, keys: np.ndarray) -> np.ndarray | None:
@@ -75,7 +75,7 @@ def _owned(keys: np.ndarray, owner: np.ndarray) -> np.ndarray:
 
 
 @dataclass(eq=False)
-class _Rows:
+class _RowKeys:
     """The keys of rows by their number, sent to a device when they are first asked for."""
 
     by_count: dict[int, np.ndarray]

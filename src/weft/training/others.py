@@ -28,7 +28,7 @@ class OtherProcesses:
         """The rows of all processes by rank, and where the own ones begin."""
         with self.world.together():
             counts = [int(one) for one in _of_all(torch.tensor([len(rows)], device=rows.device), self.world)]
-        found: Tensor = _Rows.apply(rows, self.world, counts)
+        found: Tensor = _GatheredRows.apply(rows, self.world, counts)
         return found, sum(counts[: self.world.rank])
 
 
@@ -43,7 +43,7 @@ class _Sum(torch.autograd.Function):
         return _added(grad, ctx.world), None
 
 
-class _Rows(torch.autograd.Function):
+class _GatheredRows(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rows: Tensor, world: World, counts: list[int]) -> Tensor:
         ctx.world, ctx.start, ctx.count = world, sum(counts[: world.rank]), len(rows)
