@@ -6,7 +6,8 @@ from helpers.tiny import close, numbers, randomised
 from torch.nn import functional as F
 
 from weft.core import Block, BoundedGated, Gated, Layer, Mlp, Out, Plain, ReluInit, SineInit, Trunk
-from weft.core.transforms import ACTIVATIONS, dropout, relu_squared
+from weft.core.draws import dropout
+from weft.core.transforms import ACTIVATIONS, relu_squared
 from weft.tokens import Tokens
 
 KINDS = {"mlp": Mlp, "gated": Gated, "bounded": BoundedGated}

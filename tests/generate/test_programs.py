@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(library() is None, reason="there is no C compile
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Program]:
     """The programs that are made."""
     found, make = list[Program](), programs.program_of
-    monkeypatch.setattr(programs, "program_of", lambda model: found.append(make(model)) or found[-1])
+    monkeypatch.setattr(programs, "program_of", lambda *given: found.append(make(*given)) or found[-1])
     return found
 
 

@@ -87,7 +87,7 @@ def test_eight_bits_are_steered_too_and_texts_are_written_so():
         session, slow, row = Session(model), by_modules(model), list[int]()
         values, logit = session.start([[1, 2]]), slow.start([[1, 2]])
         assert session.ahead() >= 6
-        written = session.write(values, Sampling(temperature=0.0), torch.zeros(6, 1).double(), torch.tensor([-1]))
+        written = session.write(values, [Sampling(temperature=0.0)], torch.zeros(6, 1).double(), [()])
         for _ in range(6):
             row.append(int(logit.argmax()))
             logit = slow.step(torch.tensor(row[-1:]))

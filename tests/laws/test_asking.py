@@ -195,7 +195,8 @@ def test_a_server_sweeps_as_python_does_or_says_why_not(
     status, body = served({"input": sent(value), "sweep": "branches"}, path)
     how = checked(run, "look", {}, files=False)
     try:
-        known = branch_ablation(study(run, [Given(value, "input 1")], how))
+        followed = study(run, [Given(value, "input 1")], how)
+        known = branch_ablation(followed)
     except WeftError:
         assert status == 400 and json.loads(body)["error"]["message"]
         return
@@ -203,7 +204,7 @@ def test_a_server_sweeps_as_python_does_or_says_why_not(
     assert status == 200 and found["before"] == pytest.approx(known.before, abs=1e-4), body[:300]
     assert np.allclose(np.array(found["measures"], float), known.measures, atol=1e-4, equal_nan=True)
     row, column = np.argwhere(np.isfinite(known.measures))[0]
-    off = {"type": "Without", "layer": int(row) + 1, "branch": known.columns[column]}
+    off = {"type": "Without", "layer": int(row) + 1, "branch": known.columns[column], "stream": followed.stream}
     status, body = served({"input": sent(value), "sweep": "changes", "rows": [[off], []]}, path)
     assert status == 200, body[:300]
     changed, plain = json.loads(body)["rows"]

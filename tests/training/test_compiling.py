@@ -9,12 +9,14 @@ from helpers.tiny import language_model
 
 from weft.training import compiling
 from weft.training.settings import Training
+from weft.training.world import World
 
 
-def job(model: str, seconds: float | None, **settings: Any) -> Any:
+def job(name: str, seconds: float | None, **settings: Any) -> Any:
     training = Training(**{"precision": "fp32", **settings})
     device = torch.device("cpu")
-    return SimpleNamespace(model=language_model(model), training=training, seconds=seconds, device=device)
+    model = language_model(name)
+    return SimpleNamespace(model=model, training=training, seconds=seconds, device=device, world=World())
 
 
 def test_long_runs_are_compiled_unless_native_code_computes_their_steps(monkeypatch: pytest.MonkeyPatch):

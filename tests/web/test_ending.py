@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from helpers import processes
 from helpers.serving import FINISHED, Answered, Running, read_all, until
 
 from weft.errors import WeftError
@@ -64,19 +65,33 @@ def test_a_port_in_use_is_one_clear_line(monkeypatch: pytest.MonkeyPatch):
         serve([FINISHED / "language-model"], host="nowhere.invalid", port=0, say=lambda line: None)
 
 
+def whole_answer(connection: socket.socket) -> bytes:
+    """One answer of a connection that stays open; head and body may come apart."""
+    found = b""
+    while (head := found.partition(b"\r\n\r\n"))[1] == b"" or len(head[2]) < _length(head[0]):
+        part = connection.recv(4096)
+        assert part, found
+        found += part
+    return found
+
+
+def _length(head: bytes) -> int:
+    return int(re.findall(rb"content-length: (\d+)", head)[0])
+
+
 def test_requests_in_work_are_finished_and_new_ones_refused(table: RunTable):
     server = Running(table)
     with server.connected() as busy, server.connected() as kept:
         busy.sendall(server.request("POST", WRITE, LONG, None))
         until(lambda: not server.state.engine.idle)
         kept.sendall(server.request("GET", "/readyz", None, {"connection": ""}))
-        assert kept.recv(4096).startswith(b"HTTP/1.1 200 ")
+        assert whole_answer(kept).startswith(b"HTTP/1.1 200 ")
         server.server.handle_exit(signal.SIGTERM, None)
         assert server.get("/readyz").status == 503 and server.get("/healthz").status == 200
         answer = server.post(WRITE, ASK)
         assert answer.status == 503 and int(answer.headers["retry-after"]) > 0
         kept.sendall(server.request("GET", "/readyz", None, {"connection": ""}))
-        assert kept.recv(4096).startswith(b"HTTP/1.1 503 ")
+        assert whole_answer(kept).startswith(b"HTTP/1.1 503 ")
         for job in list(server.state.engine._working):
             for line in job.lines:  # type: ignore[attr-defined]
                 line.limit = len(line.ids) + 50  # the end comes soon
@@ -121,7 +136,7 @@ class Process:
     def __init__(self, *words: str, files: int | None = None):
         limited = [] if files is None else ["prlimit", f"--nofile={files}:{files}"]
         command = [*limited, sys.executable, "-m", "weft", "serve", str(FINISHED / "language-model"), *words]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.process = processes.start(command, stderr=subprocess.PIPE, text=True)
         self.lines: list[str] = []
         threading.Thread(target=self._read, daemon=True).start()
 

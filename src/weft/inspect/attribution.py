@@ -119,7 +119,7 @@ def direct(study: Study, *, heads: bool = True) -> Direct:
     found = [] if trunk.gives == "added" else [PartAdded(0, "embedding", None, _given(weight, first))]
     found += _added(study, kept, weight, before, heads)
     offset = getattr(trunk.norm, "offset", None)
-    constant = float(nothing) + (0.0 if offset is None else float((slope * offset).sum()))
+    constant = float(nothing) + (0.0 if offset is None else float((slope * offset).sum().detach()))
     constant += sum(part.value for part in found if part.branch == "offsets")
     found = [part for part in found if part.branch != "offsets"]
     parts = (*found, PartAdded(0, "offsets", None, constant))

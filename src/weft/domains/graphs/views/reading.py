@@ -266,7 +266,7 @@ def _dense(layer: Reading | np.ndarray, nodes: np.ndarray) -> np.ndarray:
     """(heads, n, n) of what some nodes read of each other."""
     if isinstance(layer, np.ndarray):
         return layer[:, nodes][:, :, nodes]
-    return layer.weights(queries=nodes.tolist())[0][:, :, nodes].float().cpu().numpy()
+    return layer.weights(queries=nodes.tolist())[0][:, :, nodes].detach().float().cpu().numpy()
 
 
 def _edges_among(layer: Layer, nodes: np.ndarray) -> EdgeWeights:
