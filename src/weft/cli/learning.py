@@ -70,7 +70,7 @@ def plan(
         float | None, typer.Option(parser=number(float, "--minutes"), metavar="X", help="A run of this length.")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(parser=number(int, "--steps"), metavar="N", help="A run of so many steps.")
+        int | None, typer.Option(parser=number(int, "--steps"), metavar="N", help="A run of N steps.")
     ] = None,
     epochs: Annotated[
         float | None, typer.Option(parser=number(float, "--epochs"), metavar="E", help="A run of so many epochs.")
