@@ -65,6 +65,17 @@ def test_every_claim_has_its_own_id_and_all_fifteen_are_there() -> None:
     assert set(LIGHT) | set(HEAVY) == set(CLAIMS)
 
 
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that refuses to be measured."""
+
+    def measured(*_: object) -> float:
+        raise AssertionError("the numbers of an experiment depend on a measurement of the machine")
+
+    for part in ("training.precision.bf16_speedup", "training.precision.product_rate", "tasks.sizing.product_rate"):
+        monkeypatch.setattr(f"weft.{part}", measured)
+
+
 def _ran(name: str, words: dict[str, str]) -> Result:
     found = experiment(name)
     return run(found, settings_for(found, words, None), seeds=1)
@@ -85,9 +96,21 @@ def test_a_light_experiment_gives_an_effect_a_figure_and_a_page(name: str) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unmeasured")
 @pytest.mark.parametrize("name", HEAVY)
 def test_an_experiment_that_trains_runs_gives_the_same(name: str) -> None:
     _check(_ran(name, HEAVY[name]))
+
+
+@pytest.mark.usefixtures("unmeasured")
+def test_the_same_seed_gives_the_same_number_whatever_a_measurement_of_the_machine_says() -> None:
+    assert _ran("norms", {"steps": "1"}).outcomes[0].effect == _ran("norms", {"steps": "1"}).outcomes[0].effect
+
+
+def test_every_experiment_that_trains_runs_fixes_its_precision() -> None:
+    training = {name for name in CLAIMS if "train(" in (CLAIM_FILES / f"{name}.py").read_text(encoding="utf-8")}
+    assert training == set(HEAVY)
+    assert all(experiment(name).Settings().to_json()["precision"] == "fp32" for name in training)
 
 
 @pytest.mark.parametrize("name", ["temperature", "order"])
@@ -163,6 +186,23 @@ def test_seeds_are_judged_in_disjoint_sets_of_the_usual_number() -> None:
     assert result.sets == ("holds", "does not hold", "not decided")
     assert "holds in 1" in pages.repeated(result)
     assert Result(_Counted(), _Counted.Settings(), tuple(outcomes[:5])).sets == ()
+
+
+def test_nothing_is_decided_where_one_set_of_seeds_says_the_opposite_of_another() -> None:
+    apart = [
+        SeedOutcome(effect=e, lines={"a": [(1.0, 2.0)]}) for e in (-1, -1.1, -1.2, *[50 + n / 100 for n in range(12)])
+    ]
+    result = Result(_Counted(), _Counted.Settings(), tuple(apart))
+    assert judged(_Counted.claim, [one.effect for one in apart]).word == "holds"
+    assert result.verdict.word == "not decided"
+
+
+def test_seeds_begin_where_the_claim_says_and_the_command_repeats_others() -> None:
+    later = _Counted()
+    later.claim = replace(later.claim, first=100)  # type: ignore[misc]
+    assert "--first" not in run(later, later.Settings(), seeds=2).command
+    assert run(later, later.Settings(), seeds=1, first=7).command == "weft lab counted --seeds 1 --first 7"
+    assert later.seeds == [100, 101, 7]
 
 
 def test_a_recurrent_network_waits_for_each_token_and_a_transformer_does_not() -> None:

@@ -23,6 +23,7 @@ commands = typer.Typer()
         "weft lab longer --set lengths=64,256,1024 --minutes 5",
         "weft lab memorise --data letters.txt      on your own text",
         "weft lab all -o report/                   all of them; goes on where it was stopped",
+        "weft lab all --sets 5 -o report/          with five times the seeds: is each set of them judged alike?",
     )
 )
 def lab(
@@ -37,7 +38,10 @@ def lab(
         int | None, typer.Option(metavar="N", help="How often to repeat it, with other random numbers.")
     ] = None,
     minutes: Annotated[float | None, typer.Option(metavar="X", help="Repeat it as often as this time allows.")] = None,
-    first: Annotated[int, typer.Option(metavar="N", help="The first seed.")] = 0,
+    sets: Annotated[
+        int | None, typer.Option(metavar="N", help="Disjoint sets of the usual number of seeds, each judged too.")
+    ] = None,
+    first: Annotated[int | None, typer.Option(metavar="N", help="The first seed.")] = None,
     data: Annotated[
         str | None, typer.Option(metavar="FILE", help="Your own file, where a claim can be tried on it.")
     ] = None,
@@ -56,8 +60,11 @@ def lab(
     from weft.lab.running import run, settings_for
     from weft.training.progress import Progress
 
-    if seeds is not None and seeds < 1:
-        raise WeftError(f"expected at least 1, found {seeds}", where="--seeds")
+    for word, asked in (("--seeds", seeds), ("--sets", sets)):
+        if asked is not None and asked < 1:
+            raise WeftError(f"expected at least 1, found {asked}", where=word)
+    if sets and seeds:
+        raise WeftError("both are numbers of seeds", where="--sets and --seeds", fix="leave one of them out")
     chosen = experiments() if claim == "all" else [experiment(claim)]
     words = settings_of(set_, settings_for)
     if claim == "all" and (words or data):
@@ -72,7 +79,8 @@ def lab(
         kept = folder / f"{one.claim.name}.json" if folder else None
         settings = settings_for(one, words, data)
         share = minutes and (minutes / len(chosen))
-        result = run(one, settings, seeds=seeds, minutes=share, first=first, kept=kept, progress=Progress(quiet=json))
+        wanted = sets * one.claim.seeds if sets else seeds
+        result = run(one, settings, seeds=wanted, minutes=share, first=first, kept=kept, progress=Progress(quiet=json))
         results.append(result)
         if folder:
             (folder / f"{one.claim.name}.png").write_bytes(pages.figure(result, "png"))

@@ -21,7 +21,8 @@ class Claim:
     """A claim, what is compared, and the rule of the verdict, written down before anything is measured.
 
     The claim holds where the whole interval of the effect over seeds lies above `above`, and does not hold where it
-    lies below. `seconds` is about what one seed takes on one core.
+    lies below. `seconds` is about what one seed takes on one core, `first` the number of the first seed: where a
+    measure was chosen after some seeds had been seen, they are not used again.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Claim:
     y: str
     seconds: float
     seeds: int = 3
+    first: int = 0
     log: bool = False
     note: str = ""
 

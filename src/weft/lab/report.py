@@ -20,6 +20,7 @@ weft lab heads -o heads.html              # runs one, by name or id (D4); .html,
 weft lab longer --set lengths=64,256,1024 --minutes 5
 weft lab memorise --data letters.txt      # on your own text
 weft lab all -o report/                   # all of them as one report, this page; goes on where it was stopped
+weft lab all --sets 5 -o report/          # with five times the seeds: is each set of them judged alike?
 ```
 
 ```python
@@ -32,7 +33,8 @@ print(result.verdict.word, result.verdict.mean, result.command)
 
 **The verdict** follows a rule that stands in each experiment and was written down before anything was measured: the
 claim *holds* if the whole 95 % interval of the effect over seeds lies above a bound, it *does not hold* if it lies
-below, and otherwise it is *not decided*. More seeds (`--seeds 10`) or more time (`--minutes 5`) narrow the interval. A
+below, and otherwise it is *not decided*; nor is it where one of several disjoint sets of seeds says the opposite of
+another. More seeds (`--seeds 10`) or more time (`--minutes 5`) narrow the interval. A
 claim that does not hold on your machine or data is shown as such.
 
 **Each experiment is one file** of at most 100 lines in `weft/lab/claims`, written to be read in class: what is said,

@@ -23,6 +23,7 @@ class Result:
     experiment: Experiment
     settings: Config
     outcomes: tuple[SeedOutcome, ...]
+    first: int = 0
 
     @property
     def seconds(self) -> float:
@@ -31,8 +32,9 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """By the rule of the claim."""
-        return judged(self.experiment.claim, [one.effect for one in self.outcomes])
+        """By the rule of the claim; nothing is decided where one set of seeds says the opposite of another."""
+        found = judged(self.experiment.claim, [one.effect for one in self.outcomes])
+        return replace(found, word="not decided") if {"holds", "does not hold"} <= set(self.sets) else found
 
     @property
     def sets(self) -> tuple[Word, ...]:
@@ -48,7 +50,9 @@ class Result:
         usual = self.experiment.Settings()
         changed = [name for name in usual.to_json() if getattr(self.settings, name, None) != getattr(usual, name, None)]
         words = [f"--set {name}={_word(getattr(self.settings, name))}" for name in changed if name != "type"]
-        return " ".join(["weft lab", self.experiment.claim.name, f"--seeds {len(self.outcomes)}", *words])
+        claim = self.experiment.claim
+        first = [f"--first {self.first}"] if self.first != claim.first else []
+        return " ".join(["weft lab", claim.name, f"--seeds {len(self.outcomes)}", *first, *words])
 
 
 def settings_for(experiment: Experiment, words: dict[str, str], data: str | None) -> Config:
@@ -70,17 +74,19 @@ def run(
     *,
     seeds: int | None = None,
     minutes: float | None = None,
-    first: int = 0,
+    first: int | None = None,
     kept: Path | None = None,
     progress: Progress | None = None,
 ) -> Result:
     """Measure seed after seed: `seeds` of them, or as many as `minutes` allow, two at least.
 
-    `first` is the number of the first seed. Outcomes in the file `kept` are not measured again where settings and
-    measure are the same; where neither number nor time is given, all of them that follow each other are used.
+    `first` is the number of the first seed, by default that of the claim. Outcomes in the file `kept` are not measured
+    again where settings and measure are the same; where neither number nor time is given, all of them that follow each
+    other are used.
     """
     settings = settings or experiment.Settings()
     claim, say = experiment.claim, (progress or Progress(quiet=True)).say
+    first = claim.first if first is None else first
     known = _read(kept, claim, settings)
     there = next(n for n in count() if first + n not in known)
     wanted = seeds or (None if minutes else max(claim.seeds, there))
@@ -94,7 +100,7 @@ def run(
             _write(kept, claim, settings, known)
         outcomes.append(known[seed])
         say(f"  {claim.id} {claim.name}: seed {seed}, effect {known[seed].effect:.4g}")
-    return Result(experiment, settings, tuple(outcomes))
+    return Result(experiment, settings, tuple(outcomes), first)
 
 
 def _has_time(began: float, minutes: float | None, done: int) -> bool:

@@ -44,6 +44,7 @@ class DataExperiment(Experiment):
         steps: int = 200
         others: int = 500
         patch: int = 2
+        precision: str = "fp32"  # what `auto` takes depends on the machine, and the numbers with it
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Accuracy of both by the number of pictures."""
@@ -59,7 +60,7 @@ class DataExperiment(Experiment):
                     more: dict[str, Any] = {"patch": how.patch, "drop": 0.0} if name == "vit" else {}
                     run = train(
                         file, task="classify-images", model=name, steps=how.steps, seed=seed, quiet=True, preset="tiny",
-                        out=Path(folder, f"{name}-{amount}"), baselines=False, **more,
+                        out=Path(folder, f"{name}-{amount}"), baselines=False, precision=how.precision, **more,
                     )  # fmt: skip
                     points.append((amount, run.report["metrics"]["accuracy"]))
         leads = [right[1] - left[1] for left, right in zip(lines["vit"], lines["resnet"], strict=True)]

@@ -34,6 +34,7 @@ class FourierExperiment(Experiment):
         data: str = ""
         steps: tuple[int, ...] = (50, 100, 200)
         preset: str = "tiny"
+        precision: str = "fp32"  # what `auto` takes depends on the machine, and the numbers with it
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Train both for rising numbers of steps."""
@@ -44,7 +45,7 @@ class FourierExperiment(Experiment):
                     out = Path(folder, f"{name}-{steps}")
                     run = train(
                         how.data or (), task="fit-field", code=name, steps=steps, seed=seed, out=out, quiet=True,
-                        preset=how.preset, baselines=False,
+                        preset=how.preset, baselines=False, precision=how.precision,
                     )  # fmt: skip
                     points.append((steps, run.report["metrics"]["psnr"]))
         return SeedOutcome(effect=lines["fourier"][-1][1] - lines["raw"][-1][1], lines=lines)

@@ -47,6 +47,7 @@ class MemoriseExperiment(Experiment):
         steps: int = 300
         dim: int = 64
         digits: int = 6
+        precision: str = "fp32"  # what `auto` takes depends on the machine, and the numbers with it
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Plant, train, ask."""
@@ -71,7 +72,7 @@ class MemoriseExperiment(Experiment):
             run = train(
                 file, task="language-model", model="gpt", steps=how.steps, out=Path(folder, "run"), quiet=True,
                 seed=seed, dim=how.dim, depth=2, heads=4, context=128, batch=16, dropout=how.dropout,
-                baselines=False,
+                baselines=False, precision=how.precision,
             )  # fmt: skip
             asked = [RareString(number, f"The number of {name} is ", n) for (n, _), (name, number) in planted.items()]
             said = [one["text"] for one in run.predict([one.before for one in asked], temperature=0, max_tokens=12)]

@@ -30,6 +30,8 @@ class MissingExperiment(Experiment):
         y="accuracy",
         seconds=15,
         seeds=5,
+        first=100,
+        note="Five seeds were chosen after seeds 0 to 2 had been seen: these are other seeds, from 100 on.",
     )
 
     class Settings(Config):

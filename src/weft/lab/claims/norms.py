@@ -39,6 +39,7 @@ class NormsExperiment(Experiment):
 
         steps: int = 30
         batches: tuple[int, ...] = (2, 8, 64)
+        precision: str = "fp32"  # what `auto` takes depends on the machine, and the numbers with it
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Train both a little on digits; then answer in training mode and in use."""
@@ -49,6 +50,7 @@ class NormsExperiment(Experiment):
                 run = train(
                     task="classify-images", model=model, preset="tiny", steps=how.steps, seed=seed, drop=0.0,
                     dropout=0.0, out=Path(folder, model), quiet=True, baselines=False,
+                    precision=how.precision,
                 )  # fmt: skip
                 lines[name] = [(size, _change(run.model, pictures, size)) for size in how.batches]
         layer, batch = (max(change for _, change in points) for points in lines.values())

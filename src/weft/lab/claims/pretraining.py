@@ -38,6 +38,7 @@ class PretrainingExperiment(Experiment):
         amounts: tuple[int, ...] = (4000, 16000)
         first_steps: int = 200
         steps: int = 60
+        precision: str = "fp32"  # what `auto` takes depends on the machine, and the numbers with it
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Pre-train on the first four fifths; learn a little of the next part; measure on the last twentieth."""
@@ -47,6 +48,7 @@ class PretrainingExperiment(Experiment):
             else "\n".join(topics[name] for name in sorted(topics))
         )
         common: dict[str, Any] = {"task": "language-model", "quiet": True, "baselines": False, "seed": seed}
+        common["precision"] = how.precision
         size: dict[str, Any] = {"model": "gpt", "dim": 64, "depth": 2, "heads": 4, "context": 128, "batch": 16}
         lines: dict[str, list[tuple[float, float]]] = {"from scratch": [], "pre-trained": []}
         with tempfile.TemporaryDirectory() as folder:

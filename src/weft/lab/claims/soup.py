@@ -47,11 +47,13 @@ class SoupExperiment(Experiment):
         chosen_on: int = 300
         others: int = 700
         steps: int = 40
+        precision: str = "fp32"  # what `auto` takes depends on the machine, and the numbers with it
 
     def measure(self, how: Settings, seed: int) -> SeedOutcome:
         """Train a base where none is given; fine-tune, average, measure."""
         task = "classify-text" if how.data else "classify-images"
         common: dict[str, Any] = {"task": task, "quiet": True, "baselines": False, "steps": how.steps}
+        common["precision"] = how.precision
         small: dict[str, Any] = {} if how.data else {"model": "vit", "patch": 2}
         with tempfile.TemporaryDirectory() as folder:
             first, more, chosen, test = _files(how, seed, Path(folder))
