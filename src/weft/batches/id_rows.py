@@ -47,6 +47,12 @@ class IdRows(Sequence[np.ndarray]):
         forget(self.ends)
         return found if self.chosen is None else found[self.chosen]
 
+    @staticmethod
+    def together(rows: Sequence[np.ndarray]) -> "IdRows":
+        """Rows in memory, one behind the other."""
+        ids = np.concatenate(rows) if len(rows) else np.zeros(0, np.int64)
+        return IdRows(ids, np.cumsum([len(row) for row in rows], dtype=np.uint64))
+
     def only(self, chosen: np.ndarray) -> "IdRows":
         """The rows of these numbers."""
         return IdRows(self.ids, self.ends, chosen if self.chosen is None else self.chosen[chosen])

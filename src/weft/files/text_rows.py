@@ -68,11 +68,17 @@ class TextRows(Sequence[R], Generic[R]):
             else:
                 yield self.make(*(text.decode("utf-8", "surrogatepass") for text in texts))
 
-    def raw(self) -> Iterator[Sequence[bytes]]:
-        """The bytes of the texts of all rows, in order; memory that was needed to read them is given back."""
-        for start in range(0, len(self.ends), READ_AT_ONCE):
-            yield from self._raw(start, min(len(self.ends), start + READ_AT_ONCE))
-            if start % (32 * READ_AT_ONCE) == 0:
+    def part(self, start: int, stop: int) -> Iterator[R]:
+        """The rows of these numbers among all, one after another."""
+        for texts in self.raw(start, stop):
+            yield self.make(*(text.decode("utf-8", "surrogatepass") for text in texts))
+
+    def raw(self, first: int = 0, last: int | None = None) -> Iterator[Sequence[bytes]]:
+        """The bytes of the texts of all rows, or of some, in order; memory needed to read them is given back."""
+        last = len(self.ends) if last is None else last
+        for number, start in enumerate(range(first, last, READ_AT_ONCE)):
+            yield from self._raw(start, min(last, start + READ_AT_ONCE))
+            if number % 32 == 0:
                 forget(self.texts)
                 forget(self.ends)
 

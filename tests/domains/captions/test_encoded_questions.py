@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from weft.domains.captions.codec import UsualAnswers
-from weft.domains.captions.encoded.questions import SeenQuestions, TextCodecs, asked_pictures, usual_answer
+from weft.domains.captions.encoded.question_ids import TextCodecs
+from weft.domains.captions.encoded.questions import SeenQuestions, asked_pictures, usual_answer
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData, held_apart
 from weft.domains.pictures.reading.album import Album, FoundPictures

@@ -10,6 +10,7 @@ import torch
 from helpers.pictures import encoded, scene, tarred, write, zipped
 
 from weft.batches.samples import Samples
+from weft.domains.captions.encoded.caption_ids import CaptionIds
 from weft.domains.captions.encoded.captions import SeenCaptions, captioned, captioned_pictures
 from weft.domains.captions.reading.captions import judge, read_captions
 from weft.domains.captions.sample.album import scenes
@@ -265,7 +266,7 @@ WORDS = TextCodec(
 
 def sources(visit: int = 2, seed: int = 0) -> PictureSource:
     album = scenes(20, 0).train
-    ids = [[np.array([row, n]) for n in range(1 + row % 4)] for row in range(20)]
+    ids = CaptionIds.of([[np.array([row, n]) for n in range(1 + row % 4)] for row in range(20)])
     data = PictureData(train=album, held_out=album, fingerprint="x", rule="", described="")
     seen = SeenPictures.of(data, codec_for(album, None, 32), 3)
     both = SeenCaptions(**vars(seen), text=WORDS, captions=ids, held_captions=ids, context=16, long=0)

@@ -15,7 +15,8 @@ import torch
 from weft.batches.samples import PaddedIds
 from weft.domains.captions.codec import UsualAnswers
 from weft.domains.captions.encoded.captions import SCORED
-from weft.domains.captions.encoded.questions import Contexts, QuestionBatch, TextCodecs, whole_questions
+from weft.domains.captions.encoded.question_ids import TextCodecs
+from weft.domains.captions.encoded.questions import Contexts, QuestionBatch, whole_questions
 from weft.domains.captions.recipe.answerers import contexts_of
 from weft.domains.captions.settings import AnswerTraining
 from weft.domains.pairs.writing import EXTRA_TOKENS, WrittenText, seq2seq
@@ -241,7 +242,7 @@ class AnswerWriter(Answerer):
     def score(self, frames: Frames, questions: Sequence[Sequence[Question]]) -> tuple[float, int] | None:
         """The summed loss of the usual answers in nats, and the tokens; what exceeds the contexts is left out."""
         ids = self.contexts.fitting(self.texts.asked(questions), self.marks)
-        if not any(ids):
+        if not len(ids.asked):
             problem = f"no question fits {self.contexts.question} tokens with an answer of {self.contexts.answer}"
             raise DataError(problem, fix="name shorter ones")
         batches = whole_questions(in_batches(self.run, frames, Progress(quiet=True), at_once=SCORED), ids, self.marks)

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import torch
 
 from weft.domains.captions.common_space import named_classes
-from weft.domains.captions.encoded.captions import SCORED, caption_ids, fitting, whole
+from weft.domains.captions.encoded.caption_ids import CaptionIds
+from weft.domains.captions.encoded.captions import SCORED, whole
 from weft.domains.pairs.writing import EXTRA_TOKENS, WrittenText
 from weft.domains.pictures.encoded.frames import Frames
 from weft.domains.pictures.given import given_pictures, in_batches
@@ -122,8 +123,8 @@ class PictureWriter:
 
     def score(self, frames: Frames, captions: Sequence[Sequence[str]]) -> tuple[float, int]:
         """The summed loss of captions in nats, and the number of tokens; without captions beyond the context."""
-        ids = fitting(caption_ids(self.caption, captions), self.caption, self.context)
-        if not any(ids):
+        ids = CaptionIds.encoded(self.caption, captions).fitting(self.caption.marks, self.context)
+        if not len(ids.rows):
             raise DataError(f"no caption fits the {self.context} tokens that the model reads", fix="name shorter ones")
         batches = whole(in_batches(self.run, frames, Progress(quiet=True), at_once=SCORED), ids, self.marks)
         return scored(TargetToken.Config(), self.model, batches)

@@ -10,6 +10,7 @@ import hashlib
 import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,8 +134,8 @@ class PictureEntry:
     label: str | None = None
     scale: float = math.nan
     held: bool = False
-    captions: tuple[str, ...] = ()
-    questions: tuple[Question, ...] = ()
+    captions: Sequence[str] = ()
+    questions: Sequence[Question] = ()
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Texts about pictures as ids and as samples; a picture is read once for several of its texts.
 
-captions   sentences
-questions  questions and answers
+caption_ids   sentences as ids
+captions      sentences with their pictures as samples
+question_ids  questions and answers as ids
+questions     these with their pictures as samples
 """

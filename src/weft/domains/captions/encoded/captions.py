@@ -10,6 +10,7 @@ import torch
 from weft.amounts import count as in_short
 from weft.batches.draws import draws
 from weft.batches.samples import PaddedIds, Samples
+from weft.domains.captions.encoded.caption_ids import CaptionIds, Texts
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.augment import Augment
@@ -19,7 +20,6 @@ from weft.domains.pictures.reading.album import Album
 from weft.domains.texts.codec.text import TextCodec, TextMarks
 from weft.errors import DataError
 
-Texts = Sequence[np.ndarray]  # the captions of a picture as ids
 MOST_TOKENS = 512  # of the longest caption that is trained on unless the user sets a context
 CONTEXT_STEP = 16  # contexts are multiples of this
 SHOWN = 60  # characters of a caption in a plan
@@ -30,8 +30,8 @@ class SeenCaptions(SeenPictures):
     """Pictures with captions as ids, without marks. `long` captions were left out because they do not fit `context`."""
 
     text: TextCodec
-    captions: Sequence[Texts]  # of the pictures to train on
-    held_captions: Sequence[Texts]
+    captions: CaptionIds  # of the pictures to train on
+    held_captions: CaptionIds
     context: int
     long: int
 
@@ -45,59 +45,47 @@ class SeenCaptions(SeenPictures):
     ) -> "SeenCaptions":
         """Pictures at the codec's size with their captions; those without a caption that fits are left out."""
         picture, text = codecs
-        train, held = (caption_ids(text, album.captions) for album in (data.train, data.held_out))
-        captions = sum(map(len, train))
-        room = max(len(one) for texts in train for one in texts) + len(text.marks.before)
+        train, held = (CaptionIds.kept(text, album) for album in (data.train, data.held_out))
+        captions = len(train.rows)
+        room = int(train.rows.lengths().max()) + len(text.marks.before)
         context = context or min(MOST_TOKENS, -(-room // CONTEXT_STEP) * CONTEXT_STEP)
-        train_album, train = _kept(data.train, fitting(train, text, context))
-        held_album, held = _kept(data.held_out, fitting(held, text, context))
-        if not train or not held:
+        train_album, train = _with_captions(data.train, train.fitting(text.marks, context))
+        held_album, held = _with_captions(data.held_out, held.fitting(text.marks, context))
+        if not len(train) or not len(held):
             problem, fix = f"no caption fits {context} tokens", f"set a longer context, say --set context={room}"
             raise DataError(problem, where=data.described, fix=fix)
         seen = SeenPictures.of(replace(data, train=train_album, held_out=held_album), picture, channels, count)
-        long = captions - sum(map(len, train))
+        long = captions - len(train.rows)
         return SeenCaptions(**vars(seen), text=text, captions=train, held_captions=held, context=context, long=long)
 
     @property
     def amounts(self) -> Mapping[str, int | float]:
         """Counts for config.json; `longest` is the number of tokens of the longest caption."""
-        lengths = [len(text) for texts in self.captions for text in texts]
-        more = {"captions": len(lengths), "longest": max(lengths), "left_out_long": self.long}
+        lengths = self.captions.rows.lengths()
+        more = {"captions": len(lengths), "longest": int(lengths.max()), "left_out_long": self.long}
         return {**super().amounts, **more}
 
     def lines(self) -> Mapping[str, str]:
         """The pictures and captions in words, for a plan."""
-        lengths = [len(text) + 1 for texts in self.captions for text in texts]
+        lengths = self.captions.rows.lengths().astype(np.int64) + 1
         first = self.data.train.captions[0][0]
         shown = first if len(first) <= SHOWN else f"{first[: SHOWN - 1]}…"
         lines = {
             **super().lines(),
             "captions": f"{len(lengths):,} to train on; the first: {shown}",
-            "tokens": f"{self.text.in_words()}; {in_short(sum(lengths))} tokens",
+            "tokens": f"{self.text.in_words()}; {in_short(int(lengths.sum()))} tokens",
         }
         if self.long:
             lines["left out"] = f"{self.long:,} captions longer than {self.context} tokens (--set context=…)"
         return lines
 
 
-def caption_ids(codec: TextCodec, captions: Sequence[Sequence[str]]) -> list[list[np.ndarray]]:
-    """The captions of each picture as ids, without marks."""
-    flat = iter(codec.ids(text for texts in captions for text in texts))
-    return [[next(flat) for _ in texts] for texts in captions]
-
-
-def fitting(captions: Sequence[Texts], codec: TextCodec, context: int) -> list[list[np.ndarray]]:
-    """The captions of each picture without those for which a decoder with this context has no room."""
-    marks = codec.marks
-    return [[text for text in texts if marks.fits(text, context)] for texts in captions]
-
-
-def _kept(album: Album, ids: list[list[np.ndarray]]) -> tuple[Album, list[list[np.ndarray]]]:
+def _with_captions(album: Album, ids: CaptionIds) -> tuple[Album, CaptionIds]:
     """The pictures that have a caption left."""
-    rows = [row for row, texts in enumerate(ids) if texts]
+    rows = np.flatnonzero(ids.counts())
     if len(rows) == len(ids):
         return album, ids
-    return replace(album.take(rows), more=album.more), [ids[row] for row in rows]
+    return replace(album.take(rows), more=album.more), ids.of_pictures(rows)
 
 
 SCORED = 64  # pictures in one batch of held-out ones
@@ -118,7 +106,7 @@ def whole(
 ) -> Iterator[Captioned]:
     """Pictures in batches of one shape, by row, with all their captions; no batch is without any."""
     for rows, picture in pictures:
-        if any(captions[row] for row in rows):
+        if any(len(captions[row]) for row in rows):
             yield captioned(picture, [captions[row] for row in rows], marks)
 
 
@@ -130,12 +118,12 @@ def captioned_pictures(
     `stride` is the model's, to which the sides of held-out pictures are rounded.
     """
     order, marks = order_of(seen, seed), seen.text.marks
-    mark, widest = augment_key(order), max(map(len, seen.captions))
+    mark, widest = augment_key(order), int(seen.captions.counts().max())
     inputs = PictureInputs(seen, how, stride, mark, scored=SCORED, probed=PROBED)
 
     def make(given: Any, rows: np.ndarray, indices: np.ndarray) -> Captioned:
         chance = draws(f"{mark} captions", indices, widest)
-        texts = [drawn(seen.captions[row], c, visit) for row, c in zip(rows, chance, strict=True)]
+        texts = [drawn(seen.captions[int(row)], c, visit) for row, c in zip(rows, chance, strict=True)]
         return captioned(given, texts, marks)
 
     def of_held(given: Any, rows: np.ndarray) -> Iterator[Captioned]:

@@ -1,7 +1,7 @@
 """Pictures with questions and answers as ids and as samples: a picture is read once for several of its questions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,27 +14,19 @@ from weft.amounts import count as in_short
 from weft.batches.draws import draws
 from weft.batches.samples import PaddedIds, Samples
 from weft.domains.captions.encoded.captions import CONTEXT_STEP, MOST_TOKENS, PROBED, SCORED, SHOWN
+from weft.domains.captions.encoded.question_ids import AskedIds, AskedRows, TextCodecs
 from weft.domains.pictures.codec import PictureCodec
 from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.encoded.augment import Augment
 from weft.domains.pictures.encoded.batches import PictureInputs, PictureSource, augment_key, order_of
 from weft.domains.pictures.encoded.seen import SeenPictures
 from weft.domains.pictures.reading.album import Album
-from weft.domains.texts.codec.text import TextCodec, TextMarks
+from weft.domains.texts.codec.text import TextMarks
 from weft.errors import DataError
-from weft.files.pictures.regions import Question
 from weft.modalities.picture_text import PictureText
 from weft.sending import sent
 
 ROWS = 256  # held-out questions that are computed at once
-
-
-@dataclass(frozen=True)
-class AskedIds:
-    """A question as ids between its marks, and its answers as ids without marks, as often as they were given."""
-
-    question: np.ndarray
-    answers: tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True)
@@ -64,31 +56,6 @@ class QuestionBatch:
 
 
 Answered = Samples[QuestionBatch, PaddedIds]
-ByPicture = Sequence[Sequence[AskedIds]]
-
-
-@dataclass(frozen=True)
-class TextCodecs:
-    """How questions and answers become ids; both have one tokenizer."""
-
-    question: TextCodec
-    answer: TextCodec
-
-    def asked(self, questions: Sequence[Sequence[Question]]) -> list[list[AskedIds]]:
-        """The questions of each picture; a text that stands there often is encoded once."""
-        asked = [one for some in questions for one in some]
-        marks = self.question.marks
-        texts = {text: marks.around(ids) for text, ids in _encoded(self.question, (one.text for one in asked)).items()}
-        answers = _encoded(self.answer, (answer for one in asked for answer in one.answers))
-        return [
-            [AskedIds(texts[one.text], tuple(answers[answer] for answer in one.answers)) for one in some]
-            for some in questions
-        ]
-
-
-def _encoded(codec: TextCodec, texts: Iterable[str]) -> dict[str, np.ndarray]:
-    different = list(dict.fromkeys(texts))
-    return dict(zip(different, codec.ids(text.strip() for text in different), strict=True))
 
 
 @dataclass(frozen=True)
@@ -98,14 +65,9 @@ class Contexts:
     question: int
     answer: int
 
-    def fitting(self, questions: ByPicture, marks: TextMarks) -> list[list[AskedIds]]:
+    def fitting(self, questions: AskedRows, marks: TextMarks) -> AskedRows:
         """The questions of each picture that fit, each with the answers that do; `marks` are those of answers."""
-        found = []
-        for some in questions:
-            short = [one for one in some if len(one.question) <= self.question]
-            cut = [replace(one, answers=tuple(a for a in one.answers if marks.fits(a, self.answer))) for one in short]
-            found.append([one for one in cut if one.answers])
-        return found
+        return questions.fitting(self.question, self.answer, marks)
 
 
 @dataclass(frozen=True)
@@ -113,8 +75,8 @@ class SeenQuestions(SeenPictures):
     """Pictures with questions as ids. `long` questions were left out: they or their answers do not fit `contexts`."""
 
     texts: TextCodecs
-    questions: ByPicture  # about the pictures to train on
-    held_questions: ByPicture
+    questions: AskedRows  # about the pictures to train on
+    held_questions: AskedRows
     contexts: Contexts
     long: int
 
@@ -128,43 +90,43 @@ class SeenQuestions(SeenPictures):
         count: Callable[[int, int], None] | None = None,
     ) -> "SeenQuestions":
         """Pictures at the codec's size with their questions; those without one that fits are left out."""
-        train, held = (texts.asked(album.questions) for album in (data.train, data.held_out))
-        marks, asked = texts.answer.marks, [one for some in train for one in some]
-        longest = max(len(one.question) for one in asked)
-        longest_answer = max(len(ids) for one in asked for ids in one.answers) + len(marks.before)
+        sides = ((album.questions, album.fingerprint) for album in (data.train, data.held_out))
+        train, held = (texts.kept(*side) for side in sides)
+        marks, asked = texts.answer.marks, len(train.asked)
+        longest = int(train.question_lengths().max())
+        longest_answer = int(train.answer_lengths().max()) + len(marks.before)
         room = Contexts(contexts[0] or _context(longest), contexts[1] or _context(longest_answer))
-        train_album, train = _kept(data.train, room.fitting(train, marks))
-        held_album, held = _kept(data.held_out, room.fitting(held, marks))
-        if not train or not held:
+        train_album, train = _asked_about(data.train, room.fitting(train, marks))
+        held_album, held = _asked_about(data.held_out, room.fitting(held, marks))
+        if not len(train) or not len(held):
             problem = f"no question fits {room.question} tokens with an answer of {room.answer}"
             fix = f"set longer ones, say --set context={longest} --set answer_context={longest_answer}"
             raise DataError(problem, where=data.described, fix=fix)
         seen = SeenPictures.of(replace(data, train=train_album, held_out=held_album), picture, channels, count)
-        long = len(asked) - sum(map(len, train))
+        long = asked - len(train.asked)
         return SeenQuestions(**vars(seen), texts=texts, questions=train, held_questions=held, contexts=room, long=long)
 
     @property
     def amounts(self) -> Mapping[str, int | float]:
         """Counts for config.json; `longest` is the number of tokens of the longest answer."""
-        asked = [one for some in self.questions for one in some]
         return {
             **super().amounts,
-            "questions": len(asked),
-            "answers": sum(len(one.answers) for one in asked),
-            "held_out_questions": sum(map(len, self.held_questions)),
-            "longest": max(len(ids) for one in asked for ids in one.answers),
+            "questions": len(self.questions.asked),
+            "answers": len(self.questions.given),
+            "held_out_questions": len(self.held_questions.asked),
+            "longest": int(self.questions.answer_lengths().max()),
             "left_out_long": self.long,
         }
 
     def lines(self) -> Mapping[str, str]:
         """The pictures and questions in words, for a plan."""
-        asked, first = [one for some in self.questions for one in some], self.data.train.questions[0][0]
+        asked, first = self.questions, self.data.train.questions[0][0]
         shown = f"{first.text} {first.answers[0]}"
         shown = shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
-        tokens = sum(len(one.question) for one in asked)
+        tokens = int(asked.question_lengths().sum(dtype=np.int64))
         lines = {
             **super().lines(),
-            "questions": f"{len(asked):,} to train on, {sum(map(len, self.held_questions)):,} held out; the first: "
+            "questions": f"{len(asked.asked):,} to train on, {len(self.held_questions.asked):,} held out; the first: "
             f"{shown}",
             "tokens": f"{self.texts.question.in_words()}; {in_short(tokens)} tokens of questions",
         }
@@ -180,15 +142,17 @@ def _context(longest: int) -> int:
     return min(MOST_TOKENS, -(-longest // CONTEXT_STEP) * CONTEXT_STEP)
 
 
-def _kept(album: Album, asked: list[list[AskedIds]]) -> tuple[Album, list[list[AskedIds]]]:
+def _asked_about(album: Album, asked: AskedRows) -> tuple[Album, AskedRows]:
     """The pictures that have a question left."""
-    rows = [row for row, some in enumerate(asked) if some]
+    rows = np.flatnonzero(asked.counts())
     if len(rows) == len(asked):
         return album, asked
-    return replace(album.take(rows), more=album.more), [asked[row] for row in rows]
+    return replace(album.take(rows), more=album.more), asked.of_pictures(rows)
 
 
-def question_samples(picture: Any, asked: ByPicture, answers: Sequence[np.ndarray], marks: TextMarks) -> Answered:
+def question_samples(
+    picture: Any, asked: Sequence[Sequence[AskedIds]], answers: Sequence[np.ndarray], marks: TextMarks
+) -> Answered:
     """Questions about each picture, and an answer to each question, row after row."""
     owner = torch.tensor([row for row, some in enumerate(asked) for _ in some])
     questions = PaddedIds.of([one.question for some in asked for one in some])
@@ -201,11 +165,11 @@ def usual_answer(answers: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def whole_questions(
-    pictures: Iterator[tuple[np.ndarray, Any]], asked: ByPicture, marks: TextMarks
+    pictures: Iterator[tuple[np.ndarray, Any]], asked: Sequence[Sequence[AskedIds]], marks: TextMarks
 ) -> Iterator[Answered]:
     """Pictures in batches of one shape, by row, with all their questions and the usual answer to each."""
     for rows, picture in pictures:
-        some = [asked[row] for row in rows]
+        some = [asked[int(row)] for row in rows]
         if any(some):
             samples = question_samples(
                 picture, some, [usual_answer(one.answers) for all_ in some for one in all_], marks
@@ -221,12 +185,12 @@ def asked_pictures(seen: SeenQuestions, visit: int, *, how: Augment, stride: int
     sides of held-out pictures are rounded.
     """
     order, marks = order_of(seen, seed), seen.texts.answer.marks
-    mark, widest = augment_key(order), max(map(len, seen.questions))
+    mark, widest = augment_key(order), int(seen.questions.counts().max())
     inputs = PictureInputs(seen, how, stride, mark, scored=SCORED, probed=PROBED)
 
     def make(given: Any, rows: np.ndarray, indices: np.ndarray) -> Answered:
         which, whose = draws(f"{mark} questions", indices, widest), draws(f"{mark} answers", indices, visit)
-        asked = [_drawn(seen.questions[row], chance, visit) for row, chance in zip(rows, which, strict=True)]
+        asked = [_drawn(seen.questions[int(row)], chance, visit) for row, chance in zip(rows, which, strict=True)]
         answers = [
             one.answers[int(chance * len(one.answers))]
             for some, chances in zip(asked, whose, strict=True)

@@ -38,7 +38,7 @@ def measured_captions(run: Loaded, album: Album, progress: Progress) -> Measured
     total, tokens = writer.score(frames, album.captions)
     loss = total / max(1, tokens)
     found = [best[0][0] for best in writer.write(frames, run.usual(Captioning), progress)]
-    held = [Held(name, texts) for name, texts in zip(album.names, album.captions, strict=True)]
+    held = [Held(name, tuple(texts)) for name, texts in zip(album.names, album.captions, strict=True)]
     scores, more = translation_measures(found, held, parted=True)
     metrics, looked, tally, plain = _looked(found, album, KnownCaptions.kept_by(run), frames)
     inside, attention = _inside(writer, album)

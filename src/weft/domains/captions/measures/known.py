@@ -41,7 +41,7 @@ class KnownCaptions:
     def of(cls, frames: Frames, captions: Sequence[Sequence[str]]) -> Self:
         """What is worth keeping of training pictures; everything is chosen on these pictures alone."""
         rows = _spread(len(frames), MOST if frames.kept else MOST_FROM_FILES)
-        references = [captions[row] for row in rows]
+        references = [tuple(captions[row]) for row in rows]
         central = central_captions(references)
         tried = _spread(len(rows), TRIED)
         scorer = CaptionScorer([references[row] for row in tried])

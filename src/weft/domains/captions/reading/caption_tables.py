@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from weft.domains.captions.reading.about import AboutPicture, named_picture, text_fault, tidy
 from weft.domains.captions.reading.question_tables import judge_table as judge_questions
-from weft.domains.captions.reading.rows import AboutPicture, named_picture, text_fault, tidy
 from weft.errors import DataError
 from weft.files.columns import listed, plain
 from weft.files.decoding import shown

@@ -7,9 +7,11 @@ table that none of its rows names are left out too, and listed, but are no fault
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from weft.domains.captions.reading.about import AboutPicture
 from weft.domains.captions.reading.caption_tables import CaptionColumns, judge_table, read_rows
 from weft.domains.captions.reading.coco import coco_rows, counted_rows, is_coco, is_counted, is_named_table
-from weft.domains.captions.reading.rows import AboutPicture, PictureRows
+from weft.domains.captions.reading.kept import kept_readings
+from weft.domains.captions.reading.rows import PictureRows
 from weft.domains.captions.reading.sources import LOOK, Files, Sources, files_in, judged, sorted_out
 from weft.domains.captions.reading.stems import in_place, says
 from weft.domains.pictures.reading.album import FoundPictures
@@ -56,8 +58,9 @@ def read_captions(
         others, more, _ = _sorted_out(further) if further and not places else Sources([], [], [])
         shelves = Shelves(places, more, [table.parent for table in others])
         read = PictureRows(shelves)
-        for table in tables:
-            read.add(rows_in(table, CaptionColumns(picture, caption)))
+        asked = CaptionColumns(picture, caption)
+        for reading in kept_readings("captions", tables, asked, lambda: (rows_in(table, asked) for table in tables)):
+            read.add(reading)
         found = read.gathered(skip, names_of(sources))
         found.skipped.extend(skipped)
     else:

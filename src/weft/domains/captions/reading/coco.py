@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from weft.domains.captions.reading.about import AboutPicture
 from weft.domains.captions.reading.caption_tables import captioned, judge_table
-from weft.domains.captions.reading.rows import AboutPicture
 from weft.errors import DataError
 from weft.files.decoding import shown
 from weft.files.finding import ending

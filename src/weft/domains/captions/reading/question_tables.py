@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from weft.domains.captions.reading.rows import AboutPicture, named_picture, text_fault, tidy
+from weft.domains.captions.reading.about import AboutPicture, named_picture, text_fault, tidy
 from weft.domains.pictures.reading.lookup import Shelves, picture_beside
 from weft.errors import DataError
 from weft.files.columns import listed, plain

@@ -3,9 +3,11 @@
 What has no picture, no question or no answer is named and left out, up to a bound; beyond it the data is refused.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from weft.domains.captions.reading.about import AboutPicture
+from weft.domains.captions.reading.kept import kept_readings
 from weft.domains.captions.reading.question_tables import (
     QuestionColumns,
     first_rows,
@@ -55,21 +57,25 @@ def read_questions(
         return _in_places(places, names_of(sources), skip, progress)
     others, more, _ = _sorted_out(further) if further and not places else Sources([], [], [])
     read = PictureRows(Shelves(places, more, [file.parent for file in others], what="question"))
-    answers = Answers([file for file in files if is_answers(file)])
-    if answers.known and not any(map(is_questions, files)):
-        raise DataError("answers without the file of their questions", where=names_of(sources), fix=FORMS)
-    for file in files:
-        if is_questions(file):
-            read.add(Reading((file,), question_rows(file, answers)))
-        elif is_answers(file):
-            continue
-        else:
-            read.add(read_rows(file, asked))
-    for file in files[:1]:
-        read.add(Reading((file,), answers.left()))
+    for reading in kept_readings("questions", files, asked, lambda: _readings(files, asked, names_of(sources))):
+        read.add(reading)
     gathered = read.gathered(skip, names_of(sources))
     gathered.skipped.extend(skipped)
     return try_all(gathered, labels=False, where=names_of(sources), skip=skip, progress=progress)
+
+
+def _readings(files: Sequence[Path], asked: QuestionColumns, where: str) -> Iterator[Reading[AboutPicture]]:
+    """How each file is read; behind the others stands what is wrong with answers in files of their own."""
+    answers = Answers([file for file in files if is_answers(file)])
+    if answers.known and not any(map(is_questions, files)):
+        raise DataError("answers without the file of their questions", where=where, fix=FORMS)
+    for file in files:
+        if is_questions(file):
+            yield Reading((file,), question_rows(file, answers))
+        elif not is_answers(file):
+            yield read_rows(file, asked)
+    for file in files[:1]:
+        yield Reading((file,), answers.left())
 
 
 def _in_places(

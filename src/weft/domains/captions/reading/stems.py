@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from weft.domains.captions.reading.rows import text_fault, tidy
+from weft.domains.captions.reading.about import text_fault, tidy
 from weft.domains.pictures.reading.layout import arrange
 from weft.domains.pictures.reading.lookup import listing_of
 from weft.domains.pictures.reading.samples import FIELDS, TEXT, beside, fields_in, first_listing, stem_of

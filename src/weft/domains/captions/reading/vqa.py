@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from weft.domains.captions.reading.about import AboutPicture, text_fault, tidy
 from weft.domains.captions.reading.coco import key_of
-from weft.domains.captions.reading.rows import AboutPicture, text_fault, tidy
 from weft.errors import DataError
 from weft.files.decoding import shown
 from weft.files.gather import tried

@@ -1,7 +1,7 @@
 """Models that answer questions about pictures: sizes that suit a budget, and their settings. Pure arithmetic."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +9,8 @@ from torch import Tensor
 
 from weft.core import Trunk
 from weft.domains.captions.codec import UsualAnswers
-from weft.domains.captions.encoded.questions import SeenQuestions, TextCodecs
+from weft.domains.captions.encoded.question_ids import TextCodecs
+from weft.domains.captions.encoded.questions import SeenQuestions
 from weft.domains.captions.recipe import captioners as captions
 from weft.domains.captions.recipe.captioners import USUAL_VOCAB, writer_size
 from weft.domains.captions.settings import AnswerTraining
@@ -55,17 +56,20 @@ AnswerDraft = Draft[PictureData, SeenQuestions, AnswerTraining]
 
 def text_codecs(data: PictureData, training: AnswerTraining, known: Codecs) -> dict[str, Any]:
     """The codecs of questions and answers: those of the run to start from, or one tokenizer learned from both."""
-    asked = [one for some in data.train.questions for one in some]
-    usual = UsualAnswers.learn((one.text, one.kind, one.answers) for one in asked)
+    usual = UsualAnswers.learn((one.text, one.kind, one.answers) for some in data.train.questions for one in some)
     if "question" in known and "answer" in known:
         return {"question": known["question"], "answer": known["answer"], "usual": usual}
-    texts = [text for one in asked for text in (one.text, *one.answers)]
-    kind, characters = training.tokenizer or "bpe", sum(map(len, texts))
+    kind, characters = training.tokenizer or "bpe", sum(map(len, _texts(data)))
     vocab = training.vocab or (tokenizers.vocabulary_of_pairs(characters) if kind == "bpe" else None)
     question = TextCodec.learn(
-        ended(texts), kind, vocab, characters=characters, role="source", symbols=training.symbols
+        ended(_texts(data)), kind, vocab, characters=characters, role="source", symbols=training.symbols
     )
     return {"question": question, "answer": question.in_role("caption"), "usual": usual}
+
+
+def _texts(data: PictureData) -> Iterator[str]:
+    """All questions to train on, each with its answers."""
+    return (text for some in data.train.questions for one in some for text in (one.text, *one.answers))
 
 
 def both_texts(codecs: Codecs) -> TextCodecs:

@@ -76,9 +76,10 @@ def caption_codec(data: PictureData, training: CaptionTraining, known: Codecs) -
         return language.in_role("caption")
     if "caption" in known:
         return known["caption"]
-    texts = [text for captions in data.train.captions for text in captions]
-    kind, characters = training.tokenizer or "bpe", sum(map(len, texts))
+    kind = training.tokenizer or "bpe"
+    characters = sum(len(text) for captions in data.train.captions for text in captions)
     vocab = training.vocab or (tokenizers.vocabulary_of_pairs(characters) if kind == "bpe" else None)
+    texts = (text for captions in data.train.captions for text in captions)
     return TextCodec.learn(ended(texts), kind, vocab, characters=characters, role="caption", symbols=training.symbols)
 
 
@@ -138,7 +139,7 @@ def writer_size(encoder: Stream.Config, training: SizedTraining, context: int, n
 def new_writer_size(encoder: Stream.Config, draft: CaptionDraft, name: str) -> Size:
     """The size of a new decoder on a pretrained encoder: not wider than the captions suffice for."""
     size = writer_size(encoder, draft.training, draft.encoded.context, name)
-    captions = sum(map(len, draft.encoded.captions))
+    captions = len(draft.encoded.captions.rows)
     dim, depth = next((dim, depth) for most, dim, depth in NEW_DECODERS if captions <= most)
     if encoder.dim <= dim:
         return size
@@ -148,7 +149,7 @@ def new_writer_size(encoder: Stream.Config, draft: CaptionDraft, name: str) -> S
 
 def is_little(draft: CaptionDraft) -> bool:
     """Whether a decoder learns alone, from few captions: it would soon know them by heart."""
-    return draft.training.freeze and sum(map(len, draft.encoded.captions)) <= LITTLE
+    return draft.training.freeze and len(draft.encoded.captions.rows) <= LITTLE
 
 
 def on_features(model: Seq2Seq.Config, draft: CaptionDraft) -> Seq2Seq.Config:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -33,8 +33,8 @@ class Listed:
     digest: bytes | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     kept: Decoded | None = field(default=None, repr=False, compare=False)
-    captions: tuple[str, ...] = ()
-    questions: tuple[Question, ...] = ()
+    captions: Sequence[str] = ()
+    questions: Sequence[Question] = ()
     regions: tuple[tuple[Region, ...], ...] = ()
     thumbnail: bytes | None = field(default=None, repr=False, compare=False)
 
@@ -71,7 +71,7 @@ class Album:
         return tuple(sorted(set(self.labels or ()), key=_order))
 
     @cached_property
-    def captions(self) -> tuple[tuple[str, ...], ...]:
+    def captions(self) -> tuple[Sequence[str], ...]:
         """The sentences about each picture."""
         return tuple(picture.captions for picture in self.pictures)
 
@@ -81,7 +81,7 @@ class Album:
         return tuple(picture.regions for picture in self.pictures)
 
     @cached_property
-    def questions(self) -> tuple[tuple[Question, ...], ...]:
+    def questions(self) -> tuple[Sequence[Question], ...]:
         """The questions about each picture."""
         return tuple(picture.questions for picture in self.pictures)
 
