@@ -3,10 +3,14 @@
 import pytest
 import torch
 from helpers.tiny import ZOO, close, ids, language_model
+from torch import nn
 
+from weft.core.norms import BatchNorm
 from weft.errors import ConfigError
+from weft.modalities.image import Picture, Sight
 from weft.modalities.text import Text
 from weft.models.stream import Stream
+from weft.models.zoo.vision import VisionSize, small_net, vit_hybrid
 from weft.training.precision import Weights, pick_precision
 
 
@@ -24,6 +28,25 @@ def test_the_master_copy_stays_fp32_while_the_trunk_computes_in_bf16(name: str):
     assert model.trunk.dtype is torch.bfloat16
     assert all(p.dtype is torch.float32 for p in model.embed.parameters()), "small sums matter in tables"
     assert model(Text(ids(2, 6))).dtype is torch.float32
+
+
+def test_convolutions_compute_in_bf16_and_their_norms_and_places_stay_exact():
+    sight = Sight(height=16, width=16, channels=3, mean=(0.5,) * 3, std=(0.25,) * 3)
+    model = vit_hybrid(VisionSize(dim=16, depth=1, net=small_net(8, (0, 1))), sight, outputs=3).build()
+    picture = Picture(torch.rand(2, 3, 16, 16, generator=torch.Generator().manual_seed(1)))
+    before = model(picture).detach()
+    weights = Weights(model, torch.bfloat16)
+    kinds = {type(m): p.dtype for m in model.embed.modules() for p in m.parameters(recurse=False)}
+    assert kinds[nn.Conv2d] is torch.bfloat16 and model.embed.net.dtype is torch.bfloat16
+    assert {kinds[BatchNorm], kinds[nn.Linear]} == {torch.float32}
+    after = model(picture)
+    after.sum().backward()
+    weights.collect()
+    assert 0 < float((after - before).detach().abs().max()) < 0.05 * float(before.std())
+    assert all(m.dtype is m.grad.dtype is torch.float32 for m in weights.master.values() if m.grad is not None)
+    for module in model.modules():
+        if isinstance(module, BatchNorm):
+            assert module.running_mean.dtype is torch.float32
 
 
 def test_weights_of_another_precision_are_refused_with_what_helps():

@@ -40,6 +40,15 @@ class ConvNet(Part, nn.Module):
             """The channels of the features."""
             raise NotImplementedError
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.computes: torch.dtype | None = None  # the precision, where weights are rounded only while they are used
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision in which the convolutions compute."""
+        return self.computes or next(m.weight.dtype for m in self.modules() if isinstance(m, nn.Conv2d))
+
     def forward(self, x: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B C2 Y2 X2"]:
         raise NotImplementedError
 
@@ -223,5 +232,6 @@ class ConvEmbed(PictureEmbed):
         self.project = nn.Linear(features, dim) if config.project else nn.Identity()
 
     def features(self, pixels: Float[Tensor, "B C Y X"]) -> Float[Tensor, "B N D"]:
-        grid = self.net(to_multiple(pixels, self.config.stride) if self.config.filled else pixels)
-        return self.project(grid.flatten(2).mT)
+        pixels = to_multiple(pixels, self.config.stride) if self.config.filled else pixels
+        grid = self.net(pixels.to(self.net.dtype)).flatten(2).mT
+        return self.project(grid.to(self.project.weight.dtype) if isinstance(self.project, nn.Linear) else grid)

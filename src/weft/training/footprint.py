@@ -24,15 +24,13 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from weft.core.block import Block
 from weft.core.heads import PerToken
-from weft.core.row_table import RowTable
 from weft.core.trunk import Trunk, recompute_blocks
 from weft.errors import ConfigError
-from weft.modalities.embedder import Embedder
 from weft.models.outline import built, outline
 from weft.objectives.token_loss import chunkable
 from weft.training.fitting import tokens_of
 from weft.training.optimizer import SMALLEST_MATRIX
-from weft.training.precision import Weights
+from weft.training.precision import Weights, exact_parameters
 from weft.training.work import Work
 
 WORK_BYTES = {torch.float32: 4, torch.bfloat16: 2, torch.float16: 2}
@@ -93,7 +91,7 @@ def footprint(work: Work, batch: Any, *, devices: int = 1, dtype: torch.dtype = 
     parts = max(1, devices // copies)
     weights, learning = _filled(model.parameters(), parts), _filled(_learning(model), parts)
     blocks = [_filled(part.parameters(), parts) for part in model.modules() if isinstance(part, Block)]
-    exact = _filled({p for m in model.modules() if isinstance(m, Embedder | RowTable) for p in m.parameters()}, parts)
+    exact = _filled(exact_parameters(model), parts)
     matrices = _by_muon(model) if training.optimizer == "muon" else []
     muon, whole = _filled(matrices, parts), max((p.numel() for p in matrices), default=0)
     loss, logits = _of_loss(model, work, batch, dtype)

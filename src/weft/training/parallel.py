@@ -19,11 +19,10 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from weft.core.block import Block
-from weft.core.row_table import RowTable
 from weft.core.trunk import compute_in
 from weft.errors import ConfigError
-from weft.modalities.embedder import Embedder
 from weft.objectives.objective import Loss, Objective
+from weft.training.precision import exact_parameters
 from weft.training.settings import Training
 from weft.training.shares import Share
 from weft.training.world import World
@@ -108,13 +107,13 @@ def distribute(step: Step, world: World, training: Training, device: torch.devic
     model = step.model
     for block in _apart(model):
         fully_shard(block, mesh=mesh, mp_policy=how, reshard_after_forward=again)
-    never_rounded = _exact(model) if fast is not None else set()
+    never_rounded = exact_parameters(model) if fast is not None else set()
     if never_rounded:
         step.exact = _Exact(model)
         others = {p for p in model.parameters() if p not in never_rounded}
         fully_shard(step.exact, mesh=mesh, mp_policy=plain, reshard_after_forward=False, ignored_params=others)
         step.outer = (step.exact,)
-    held = _exact(model) if never_rounded else None
+    held = exact_parameters(model) if never_rounded else None
     fully_shard(step, mesh=mesh, mp_policy=how, reshard_after_forward=False, ignored_params=held)
     step.outer, step.share = (*step.outer, step), share
     compute_in(model, dtype)
@@ -130,11 +129,6 @@ class _Exact(nn.Module):
         self.model = model
 
     def forward(self) -> None: ...
-
-
-def _exact(model: nn.Module) -> set[nn.Parameter]:
-    """The weights that are never rounded."""
-    return {p for m in model.modules() if isinstance(m, Embedder | RowTable) for p in m.parameters()}
 
 
 def _apart(model: nn.Module) -> list[Block]:

@@ -1,14 +1,16 @@
 """Precision: in which number format to compute, and the fp32 master copy behind bf16 weights."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 import torch
 from torch import Tensor, nn
 
+from weft.core.norms import BatchNorm
 from weft.core.row_table import RowTable
 from weft.errors import ConfigError
+from weft.modalities.convnet import ConvNet
 from weft.modalities.embedder import Embedder
 from weft.models.outline import own_tensors
 from weft.training.shares import Share
@@ -16,6 +18,8 @@ from weft.training.shares import Share
 MIN_BF16_SPEEDUP = 1.3  # bf16 products over fp32 products a second, above which the rounding is worth it
 RATE_SECONDS, COMPARED_SECONDS = 0.25, 0.05  # how long products are timed: for their rate; to compare two formats
 FEWEST_PRODUCTS = 5
+EXACT = (Embedder, RowTable, BatchNorm)  # in fp32 always
+ROUNDED = (ConvNet,)  # of an embedder, what takes nearly all of its time
 
 
 @cache
@@ -60,22 +64,38 @@ def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
     return torch.bfloat16 if bf16_speedup(device) > MIN_BF16_SPEEDUP else torch.float32
 
 
+def exact_parameters(model: nn.Module) -> set[nn.Parameter]:
+    """The weights that stay in fp32 whatever the precision: for each, the nearest module around it that says decides.
+
+    An embedder is exact, the convolutions inside it are not, and the batch norms inside those are.
+    """
+    return set(_exact(model, False))
+
+
+def _exact(module: nn.Module, exact: bool) -> Iterator[nn.Parameter]:
+    exact = isinstance(module, EXACT) or (exact and not isinstance(module, ROUNDED))
+    if exact:
+        yield from module.parameters(recurse=False)
+    for part in module.children():
+        yield from _exact(part, exact)
+
+
 class Weights:
     """A model's parameters as the optimizer sees them: fp32 always, and of each the part that this process holds.
 
-    In bf16 the trunk and the head compute with rounded copies; embedders and tables of rows keep fp32, where small sums
-    matter. What processes hold together (`share`) is rounded while it is gathered, and kept in fp32 alone.
+    In bf16 trunks, heads and convolutions compute with rounded copies; embedders, tables of rows and batch norms keep
+    fp32, where small sums matter. What processes hold together (`share`) is rounded while it is gathered, and kept in fp32 alone.
     """
 
     def __init__(self, model: nn.Module, dtype: torch.dtype, share: Share | None = None):
         self.model, self.share = model, share
-        exact = {id(p) for m in model.modules() if isinstance(m, Embedder | RowTable) for p in m.parameters()}
+        exact = exact_parameters(model)
         self.work = dict(model.named_parameters())
         self.master: dict[str, Tensor] = {}
         for name, p in self.work.items():
             if share is not None:
                 self.master[name] = p.detach().to_local()  # type: ignore[attr-defined]
-            elif dtype is torch.float32 or id(p) in exact or not p.is_floating_point():
+            elif dtype is torch.float32 or p in exact or not p.is_floating_point():
                 self.master[name] = p
             else:
                 self.master[name] = p.detach().clone().requires_grad_(p.requires_grad)
