@@ -64,7 +64,7 @@ What makes runs trustworthy:
     threads           models with fewer than 200,000 weights in matrices train on one thread, whatever the machine does,
                       so that the order of sums is always the same.
 
-bf16 weights have an fp32 master copy (`Weights`), embedders stay in fp32; bf16 is used only where it was measured to be
+bf16 weights have an fp32 master copy (`Weights`), embedders stay in fp32, but for their convolutions; bf16 is used only where it was measured to be
 faster. Muon takes the matrices inside the trunk, AdamW the rest. Tables of which a step reads few rows (`RowTable`)
 have sparse gradients; `RowSgd` takes the sum of a row's gradients, its norm limited by `clip`. Batches name each row
 once (`TableRows`), so that a step sorts nothing.
