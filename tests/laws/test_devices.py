@@ -3,6 +3,7 @@
 What stands in for the GPU refuses what CUDA would refuse (`helpers/standin`).
 """
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ import weft
 from weft.cli.app import run as command
 from weft.domains.registry import CARDS
 from weft.errors import Interrupted
+from weft.training import precision
 
 QUICK = ("language-model", "embed-words")  # the others take seconds each
-PRECISIONS = ("fp32", "bf16")
+PRECISIONS = ("fp32", "bf16", "fp16")
 
 
 @pytest.fixture(autouse=True)
@@ -69,13 +71,13 @@ def test_the_device_that_stands_in_refuses_what_cuda_refuses() -> None:
         torch.ones(2, device=DEVICE).double()
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("numbers", PRECISIONS)
 @pytest.mark.parametrize("name", few_quick(EVERY, QUICK))
 def test_stopped_and_resumed_on_a_gpu_is_never_stopped(
-    name: str, precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, numbers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trial = EVERY[name]
-    given: dict[str, Any] = {**trial.drawn, "precision": precision}
+    given: dict[str, Any] = {**trial.drawn, "precision": numbers}
     with standing_in():
         whole = train(name, trial.data, out=tmp_path / "whole", **given)
         with stopped_in(2, monkeypatch), pytest.raises(Interrupted):
@@ -83,6 +85,24 @@ def test_stopped_and_resumed_on_a_gpu_is_never_stopped(
         parts = weft.train(out=tmp_path / "parts", resume=True, quiet=True)
         assert next(parts.model.parameters()).device == DEVICE
         assert losses(whole) == losses(parts) and same_weights(whole, parts)
+
+
+def test_steps_whose_gradients_overflow_are_left_out_and_the_scale_is_part_of_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "FIRST_SCALE", 2.0**20)
+    monkeypatch.setattr(precision, "GROWS_AFTER", 3)
+    trial, given = EVERY["language-model"], {"steps": 16, "evaluate_every": 20, "precision": "fp16"}
+    with standing_in():
+        whole = train("language-model", trial.data, out=tmp_path / "whole", **given)
+        with stopped_in(3, monkeypatch), pytest.raises(Interrupted):
+            train("language-model", trial.data, out=tmp_path / "parts", **given)
+        parts = weft.train(out=tmp_path / "parts", resume=True, quiet=True)
+    lines = [line for line in whole.metrics if "loss" in line]
+    assert [line["scale"] for line in lines[:3]] == [2.0**20, 2.0**19, 2.0**18] and lines[0]["skipped"]
+    assert any(a["scale"] < b["scale"] for a, b in itertools.pairwise(lines)) and not all(x["skipped"] for x in lines)
+    assert losses(whole) == losses(parts) and same_weights(whole, parts)
+    assert [line["scale"] for line in parts.metrics if "loss" in line] == [line["scale"] for line in lines]
 
 
 @pytest.mark.slow

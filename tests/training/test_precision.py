@@ -11,7 +11,8 @@ from weft.modalities.image import Picture, Sight
 from weft.modalities.text import Text
 from weft.models.stream import Stream
 from weft.models.zoo.vision import VisionSize, small_net, vit_hybrid
-from weft.training.precision import Weights, pick_precision
+from weft.training import precision as precision_of
+from weft.training.precision import LossScale, Weights, pick_precision, why_precision
 
 
 def model_of(name: str) -> Stream:
@@ -134,5 +135,54 @@ def test_missing_and_extra_names_and_other_shapes_are_refused_and_nothing_change
 def test_what_the_user_wants_is_taken_and_nonsense_refused():
     cpu = torch.device("cpu")
     assert pick_precision("fp32", cpu) is torch.float32 and pick_precision("bf16", cpu) is torch.bfloat16
-    with pytest.raises(ConfigError, match="auto, fp32 or bf16"):
+    with pytest.raises(ConfigError, match="auto, fp32, bf16 or fp16"):
         pick_precision("fp8", cpu)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bf16", "fp16", "found"),
+    [
+        ("cuda", 8.0, 8.0, torch.bfloat16),
+        ("cuda", 0.2, 6.0, torch.float16),  # a T4, a V100
+        ("cuda", 0.9, 1.1, torch.float32),
+        ("cpu", 0.9, 6.0, torch.float32),
+    ],
+)
+def test_gpus_without_fast_bf16_train_in_fp16(
+    kind: str, bf16: float, fp16: float, found: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision_of, "bf16_speedup", lambda device: bf16)
+    monkeypatch.setattr(precision_of, "fp16_speedup", lambda device: fp16)
+    device = torch.device(kind)
+    assert pick_precision("auto", device) is found
+    assert ("bf16 is slow" in why_precision("auto", device, found)) == (found is torch.float16)
+    assert pick_precision("fp16", device) is torch.float16
+
+
+def test_the_scale_of_the_loss_is_halved_where_gradients_overflow_and_doubled_after_many_sound_steps() -> None:
+    scale = LossScale(torch.float16)
+    first = scale.value
+    scale.note(False)
+    assert scale.value == first / 2 and not scale.exhausted
+    for _ in range(precision_of.GROWS_AFTER):
+        scale.note(True)
+    assert scale.value == first and scale.sound == 0
+    for _ in range(60):
+        scale.note(False)
+    assert scale.exhausted, "what overflows at any scale is no rounding"
+    exact = LossScale(torch.float32)
+    exact.note(False)
+    assert exact.value == 1.0 and exact.exhausted
+
+
+def test_gradients_of_a_loss_that_was_scaled_are_divided_by_its_scale_everywhere() -> None:
+    found = []
+    for scale in (1.0, 16.0):
+        model = model_of("llama")
+        weights = Weights(model, torch.float16)
+        (model(Text(ids(2, 6))).sum() * scale).backward()
+        weights.collect(scale)
+        found.append({name: m.grad for name, m in weights.master.items() if m.grad is not None})
+    assert found[0].keys() == found[1].keys() and any("embed" in name for name in found[0])
+    for name, grad in found[0].items():
+        assert grad is not None and close(grad, found[1][name], 2e-3 * float(grad.abs().max()) + 1e-6), name

@@ -74,7 +74,7 @@ def _values() -> dict[str, Sequence[str]]:
         "--task": list(found),
         "--model": sorted({name for card in cards for name in card.models}),
         "--preset": sorted({name for card in cards for name in card.presets}),
-        "--precision": ("auto", "fp32", "bf16"),
+        "--precision": ("auto", "fp32", "bf16", "fp16"),
         "--to": ("hf", "onnx", "word2vec"),
         "--set": sorted({f"{name}=" for card in cards for name in card.training.about}),
     }

@@ -19,7 +19,7 @@ from weft.models.zoo.translation import TRANSLATION_MODELS
 from weft.models.zoo.vision import Sight, VisionSize, small_net
 from weft.native import library, state
 from weft.training.devices import pick_device
-from weft.training.precision import MIN_BF16_SPEEDUP, product_rate
+from weft.training.precision import name_of, pick_precision, product_rate
 from weft.version import VERSION
 
 WORTH_ROUNDING = 1.3  # int8 is advised where it is more than this many times as fast
@@ -49,7 +49,7 @@ def examine() -> dict[str, Any]:
         "native_decoders": ", ".join(name for name, unknown in parts.items() if not unknown),
         "decoders_by_modules": ", ".join(f"{name} ({part})" for name, part in parts.items() if part),
         "int8_speedup": _int8_speedup(),
-        "precision": "bf16" if rounded > MIN_BF16_SPEEDUP * exact else "fp32",
+        "precision": name_of(pick_precision("auto", device)),
     }
     facts["advice"] = _advice(facts)
     return facts
@@ -59,7 +59,10 @@ def _advice(facts: dict[str, Any]) -> list[str]:
     advice = []
     if facts["device"] == "cpu":
         advice.append("no GPU found: models are sized for this processor, and train in minutes rather than hours")
-    if facts["precision"] == "fp32":
+    if facts["precision"] == "fp16":
+        advice.append("bf16 products are not faster here, fp16 products are: training uses them, with an fp32 copy of "
+                      "the weights and a loss that is scaled")  # fmt: skip
+    elif facts["precision"] == "fp32":
         advice.append("bf16 products are not faster here, so training uses fp32; a processor with AVX-512 BF16 or AMX "
                       "would train two to three times as fast")  # fmt: skip
     else:

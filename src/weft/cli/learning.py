@@ -149,7 +149,7 @@ def train(
         int | None,
         typer.Option(parser=number(int, "--seed"), metavar="N", help="Random seed; 0 by default."),
     ] = None,
-    precision: Annotated[str | None, typer.Option(metavar="NAME", help="Number format: auto, fp32 or bf16.")] = None,
+    precision: Annotated[str | None, typer.Option(metavar="NAME", help="auto, fp32, bf16 or fp16.")] = None,
     set_: Set = None,
     config: Annotated[
         Path | None,

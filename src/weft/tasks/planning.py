@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import torch
 from torch import Tensor
 
 from weft.amounts import count
@@ -29,7 +28,7 @@ from weft.tasks.sizing import Sizing
 from weft.tasks.task import Task
 from weft.training.fitting import chunk_in_words, in_chunks
 from weft.training.folder import RunFolder
-from weft.training.precision import pick_precision
+from weft.training.precision import pick_precision, why_precision
 from weft.training.progress import Progress
 from weft.training.run import size_of
 from weft.training.schedule import Budget
@@ -243,7 +242,8 @@ def _files_in(folder: RunFolder, names: Iterable[str]) -> dict[str, bytes]:
 
 def _training_line(request: Request, work: Work, batch: str) -> str:
     training, budget = work.training, work.budget
-    precision = "bf16" if pick_precision(training.precision, request.device) is torch.bfloat16 else "fp32"
+    dtype = pick_precision(training.precision, request.device)
+    precision = why_precision(training.precision, request.device, dtype)
     return f"{length(budget)} on {request.device.type} in {precision}, {batch}, learning rate {training.lr:g}"
 
 

@@ -6,7 +6,7 @@
     optimizer, muon, row_sgd          every parameter in one group: AdamW, Muon, rows of tables
     others                            sums and rows over the processes of a step, with gradients
     sums, score                       losses added up; which weights are better on held-out data
-    devices, precision                where to compute; bf16 with an fp32 copy of the weights
+    devices, precision                where to compute; bf16 or fp16 with an fp32 copy of the weights; the loss's scale
     compiling, trial                  compiled blocks; how long a step takes
     fitting                           how a step is computed where memory would not suffice
     footprint                         memory of a process and bytes between processes, by closed forms
@@ -64,8 +64,9 @@ What makes runs trustworthy:
     threads           models with fewer than 200,000 weights in matrices train on one thread, whatever the machine does,
                       so that the order of sums is always the same.
 
-bf16 weights have an fp32 master copy (`Weights`), embedders stay in fp32, but for their convolutions; bf16 is used only where it was measured to be
-faster. Muon takes the matrices inside the trunk, AdamW the rest. Tables of which a step reads few rows (`RowTable`)
+Weights in bf16 and fp16 have an fp32 master copy (`Weights`), embedders stay in fp32, but for their convolutions; neither
+is used but where it was measured to be faster, fp16 with a scaled loss (`LossScale`). Muon takes the matrices inside
+the trunk, AdamW the rest. Tables of which a step reads few rows (`RowTable`)
 have sparse gradients; `RowSgd` takes the sum of a row's gradients, its norm limited by `clip`. Batches name each row
 once (`TableRows`), so that a step sorts nothing.
 

@@ -29,7 +29,8 @@ class State:
     `evaluate_every` is decided once, by the first end that the run had. A run by minutes measures its looks at held-out
     data: all took `look_seconds`, the last one `look_cost`, and each scores `probe` samples. `first_mean` is the mean
     of the first losses, `lowest_recent_mean` the lowest mean of recent ones, and `good_step` the step of the last
-    checkpoint that was saved while the run did well.
+    checkpoint that was saved while the run did well. In fp16 `scale` is that of the loss, and `sound_steps` are those
+    since it was changed.
     """
 
     step: int = 0
@@ -50,6 +51,8 @@ class State:
     first_mean: float | None = None
     lowest_recent_mean: float | None = None
     good_step: int | None = None
+    scale: float | None = None
+    sound_steps: int = 0
 
     @property
     def left(self) -> float:

@@ -27,7 +27,7 @@ from weft.training.optimizer import Optimizer
 from weft.training.others import OtherProcesses
 from weft.training.pace import EVALUATIONS, LEAST_PROBE, Pace
 from weft.training.parallel import distribute
-from weft.training.precision import Weights, pick_precision
+from weft.training.precision import LossScale, Weights, pick_precision
 from weft.training.schedule import rate
 from weft.training.score import HeldOutScore
 from weft.training.shards import Cut
@@ -58,6 +58,7 @@ class Fit:
         distribute(job.compute, job.world, training, job.device, dtype)
         self.share = job.compute.share
         self.weights = Weights(job.model, dtype, self.share)
+        self.scale = LossScale(dtype, state.scale, state.sound_steps)
         self.optimizer = Optimizer(self.weights, training, fast=dtype)
         self.best: dict[str, Tensor] | None = None
         self.average: dict[str, Tensor] | None = None
@@ -172,13 +173,15 @@ class Fit:
         job.world.note(state.step)
         indices = np.arange(training.batch, dtype=np.int64) + state.step * training.batch
         waited = job.world.waited
-        own = accumulate(job, indices, state.step, self.mine)
+        own = accumulate(job, indices, state.step, self.mine, scale=self.scale.value)
         if slow := self.slowness.note(self.clock.now() - began - (job.world.waited - waited)):
             job.progress.say(slow)
         sums = own.over(job.world)
+        used = self.scale.value
         with job.world.turn:
             norm, factor = self.update(sums)
-        if not math.isfinite(norm):
+        skipped = not math.isfinite(norm) and math.isfinite(sums.loss) and not self.scale.exhausted
+        if not math.isfinite(norm) and not skipped:
             if self.sound() and self.does_well():
                 self.save()
             raise self.diverged("the loss or its gradient is not a finite number")
@@ -191,8 +194,10 @@ class Fit:
         state.step += 1
         self.times.append(self.clock.now() - began)
         state.seconds = job.world.agree(self.clock.now())
-        line = {"step": state.step, "loss": sums.loss, **sums.means, "norm": norm, "lr": training.lr * factor,
-                "count": sums.count, "seconds": round(state.seconds, 3)}  # fmt: skip
+        line = {"step": state.step, "loss": sums.loss, **sums.means, "norm": 0.0 if skipped else norm,
+                "lr": training.lr * factor, "count": sums.count, "seconds": round(state.seconds, 3)}  # fmt: skip
+        if self.scale.on:
+            line |= {"scale": used, "skipped": skipped}
         self.terms = tuple(sums.terms)
         return {**line, "samples": indices.tolist()} if training.record_samples or jumped else line
 
@@ -203,9 +208,11 @@ class Fit:
         """
         self.whole = False
         state, training, model = self.state, self.job.training, self.job.model
-        self.weights.collect()
+        self.weights.collect(self.scale.value)
         factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule, state.left)
         norm = self.optimizer.step(sums.count, factor) if math.isfinite(sums.loss) else math.nan
+        self.scale.note(math.isfinite(norm))
+        state.scale, state.sound_steps = (self.scale.value, self.scale.sound) if self.scale.on else (None, 0)
         if math.isfinite(norm) and model.follow(self.weights.master, state.horizon.progress(state.step)):
             self.weights.spread()
         self.weights.clear()
@@ -379,8 +386,11 @@ def lower_rate(lr: float) -> float:
     return float(f"{min(lr / 3, MAX_ADVISED_LR):.1g}")
 
 
-def accumulate(job: Job, indices: np.ndarray, step: int, mine: slice = slice(None)) -> Sums:
-    """Forward and backward over this process's samples, in pieces of `micro`; returns the sums of losses and counts."""
+def accumulate(job: Job, indices: np.ndarray, step: int, mine: slice = slice(None), *, scale: float = 1.0) -> Sums:
+    """Forward and backward over this process's samples, in pieces of `micro`; returns the sums of losses and counts.
+
+    Gradients are `scale` times those of the loss.
+    """
     job.model.train()
     seed_step(job.training.seed, step, job.world.rank)
     as_one = job.training.as_one and job.world.size > 1
@@ -396,7 +406,8 @@ def accumulate(job: Job, indices: np.ndarray, step: int, mine: slice = slice(Non
         with draws.opened(chance), beside.standing(others if times else None):
             loss = job.compute(piece.to(job.device)).times(times)
             if loss.count or job.compute.share is not None:  # the others wait for the gradients of an empty piece too
-                to_differentiate(loss, counts).backward()
+                whole = to_differentiate(loss, counts)
+                (whole if scale == 1.0 else whole * scale).backward()
         sums.add(loss)
         if chance is not None and chance.unknown - job.unplaced:
             job.unplaced |= chance.unknown

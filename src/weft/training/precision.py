@@ -1,4 +1,4 @@
-"""Precision: in which number format to compute, and the fp32 master copy behind bf16 weights."""
+"""Precision: in which number format to compute, and the fp32 master copy behind weights in bf16 or fp16."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +15,15 @@ from weft.modalities.embedder import Embedder
 from weft.models.outline import own_tensors
 from weft.training.shares import Share
 
-MIN_BF16_SPEEDUP = 1.3  # bf16 products over fp32 products a second, above which the rounding is worth it
+MIN_BF16_SPEEDUP = 1.3  # bf16 (or fp16) products over fp32 products a second, above which the rounding is worth it
 RATE_SECONDS, COMPARED_SECONDS = 0.25, 0.05  # how long products are timed: for their rate; to compare two formats
 FEWEST_PRODUCTS = 5
 EXACT = (Embedder, RowTable, BatchNorm)  # in fp32 always
 ROUNDED = (ConvNet,)  # of an embedder, what takes nearly all of its time
+FORMATS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+FIRST_SCALE = 2.0**4  # of the sum over a batch; of the mean over 4,096 tokens that is 2 ** 16, as usual
+SMALLEST_SCALE, LARGEST_SCALE = 2.0**-20, 2.0**24
+GROWS_AFTER = 1000  # sound steps
 
 
 @cache
@@ -31,7 +35,17 @@ def product_rate(device: torch.device, dtype: torch.dtype, size: int = 512) -> f
 @cache
 def bf16_speedup(device: torch.device) -> float:
     """How many times as fast products in bf16 are as products in fp32."""
-    rounded, exact = _best_rates(device, (torch.bfloat16, torch.float32), 512, COMPARED_SECONDS)
+    return _speedup(device, torch.bfloat16)
+
+
+@cache
+def fp16_speedup(device: torch.device) -> float:
+    """The same in fp16."""
+    return _speedup(device, torch.float16)
+
+
+def _speedup(device: torch.device, dtype: torch.dtype) -> float:
+    rounded, exact = _best_rates(device, (dtype, torch.float32), 512, COMPARED_SECONDS)
     return rounded / exact
 
 
@@ -54,14 +68,55 @@ def _best_rates(device: torch.device, dtypes: Sequence[torch.dtype], size: int, 
 
 
 def pick_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """bf16 where it is measurably fast on this device, fp32 elsewhere, or what the user wants."""
-    if wanted == "fp32":
-        return torch.float32
-    if wanted == "bf16":
-        return torch.bfloat16
+    """What the user wants; or bf16 where it is measurably fast, on GPUs without fast bf16 fp16, elsewhere fp32."""
+    if wanted in FORMATS:
+        return FORMATS[wanted]
     if wanted != "auto":
-        raise ConfigError(f"expected auto, fp32 or bf16, found {wanted!r}", where="precision")
-    return torch.bfloat16 if bf16_speedup(device) > MIN_BF16_SPEEDUP else torch.float32
+        raise ConfigError(f"expected auto, fp32, bf16 or fp16, found {wanted!r}", where="precision")
+    if bf16_speedup(device) > MIN_BF16_SPEEDUP:
+        return torch.bfloat16
+    return torch.float16 if device.type != "cpu" and fp16_speedup(device) > MIN_BF16_SPEEDUP else torch.float32
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """What a number format is called in settings."""
+    return next(name for name, known in FORMATS.items() if known is dtype)
+
+
+def why_precision(wanted: str, device: torch.device, dtype: torch.dtype) -> str:
+    """The number format that `auto` means here, with the reason where it is neither of the usual ones."""
+    slow = wanted == "auto" and dtype is torch.float16
+    return f"{name_of(dtype)} (bf16 is slow on this {device.type} device)" if slow else name_of(dtype)
+
+
+class LossScale:
+    """By what the loss is multiplied in fp16, whose smallest number is 6e-8: gradients that are less would be lost.
+
+    It is a power of two, so that dividing by it rounds nothing. Where gradients overflow, the step is left out and the
+    scale is halved; after `GROWS_AFTER` sound steps it is doubled. As losses are sums over a batch and no means, it
+    begins lower than elsewhere. In other formats it is 1 and stays so.
+    """
+
+    def __init__(self, dtype: torch.dtype, scale: float | None = None, sound: int = 0):
+        """`scale` and `sound` are those of a checkpoint."""
+        self.on = dtype is torch.float16
+        self.value = (FIRST_SCALE if scale is None else scale) if self.on else 1.0
+        self.sound = sound  # steps since it was changed last
+
+    def note(self, finite: bool) -> None:
+        """The gradients of a step were finite numbers, or were not."""
+        if not self.on:
+            return
+        self.sound = self.sound + 1 if finite else 0
+        if not finite:
+            self.value /= 2
+        elif self.sound == GROWS_AFTER:
+            self.value, self.sound = min(self.value * 2, LARGEST_SCALE), 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether a smaller scale would not help: what overflows is no rounding."""
+        return self.value < SMALLEST_SCALE or not self.on
 
 
 def exact_parameters(model: nn.Module) -> set[nn.Parameter]:
@@ -83,8 +138,9 @@ def _exact(module: nn.Module, exact: bool) -> Iterator[nn.Parameter]:
 class Weights:
     """A model's parameters as the optimizer sees them: fp32 always, and of each the part that this process holds.
 
-    In bf16 trunks, heads and convolutions compute with rounded copies; embedders, tables of rows and batch norms keep
-    fp32, where small sums matter. What processes hold together (`share`) is rounded while it is gathered, and kept in fp32 alone.
+    In bf16 and fp16 trunks, heads and convolutions compute with rounded copies; embedders, tables of rows and batch
+    norms keep fp32, where small sums matter. What processes hold together (`share`) is rounded while it is gathered,
+    and kept in fp32 alone.
     """
 
     def __init__(self, model: nn.Module, dtype: torch.dtype, share: Share | None = None):
@@ -103,11 +159,15 @@ class Weights:
         self._pairs = [(p, self.master[n]) for n, p in self.work.items() if self.master[n] is not p]
 
     @torch.no_grad()
-    def collect(self) -> None:
-        """Hand the gradients of the rounded copies to the master copy."""
+    def collect(self, scale: float = 1.0) -> None:
+        """Hand the gradients of the rounded copies to the master copy, and divide them by the scale of the loss."""
         for p, m in self._pairs:
             own = p.grad if self.share is None or p.grad is None else p.grad.to_local()  # type: ignore[attr-defined]
             m.grad = None if own is None else own.to(m.dtype)
+        if scale != 1.0:
+            for m in self.master.values():
+                if m.grad is not None:
+                    m.grad.mul_(1 / scale)
 
     @torch.no_grad()
     def spread(self) -> None:

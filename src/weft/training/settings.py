@@ -35,7 +35,7 @@ class Training(Config):
     as_one: bool = True
     recompute: bool | None = None
     loss_chunk: int | None = None
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     compile: Literal["auto", "never", "always"] = "auto"
     parallel: Literal["replicate", "shard"] = "replicate"
     replicas: int = 1
@@ -71,7 +71,8 @@ class Training(Config):
         "seed": "random seed; the same seed gives the same run",
         "as_one": "the same run in any number of processes: dropout is drawn by sample, what looks at a whole batch "
         "looks at those of all processes; off in runs that were begun before this setting",
-        "precision": "number format (mixed precision): fp32, bf16 or auto, which takes the faster one on this machine",
+        "precision": "number format (mixed precision): fp32, bf16, fp16 (for GPUs without fast bf16) or auto, which "
+        "takes the fastest on this machine",
         "compile": "torch.compile: always, never or auto, which compiles runs of half an hour and more where native "
         "code does not compute their steps",
         "parallel": "several processes (torchrun): replicate, where each holds all weights, or shard, where they share "

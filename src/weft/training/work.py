@@ -13,7 +13,7 @@ from weft.batches.source import Source
 from weft.models.outline import built
 from weft.models.stream import Model
 from weft.objectives.objective import Objective
-from weft.training.precision import Weights, pick_precision
+from weft.training.precision import Weights, name_of, pick_precision
 from weft.training.schedule import Budget
 from weft.training.settings import Training
 from weft.version import VERSION
@@ -55,8 +55,7 @@ class Work:
     def decided(self, device: torch.device) -> "Work":
         """With the precision that `auto` means here and now, so that a resumed run computes as it began."""
         dtype = pick_precision(self.training.precision, device)
-        name = {torch.float32: "fp32", torch.bfloat16: "bf16"}[dtype]
-        return replace(self, training=self.training.replace(precision=name))
+        return replace(self, training=self.training.replace(precision=name_of(dtype)))
 
 
 def build(

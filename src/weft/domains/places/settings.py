@@ -20,7 +20,7 @@ class PlaceTraining(RowTraining):
     """Settings of a training on places with a value each. Rounded numbers would blur places: it computes in fp32."""
 
     batch: int = 32
-    precision: Literal["auto", "fp32", "bf16"] = "fp32"
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "fp32"
     code: Literal["hash", "fourier", "siren", "harmonics", "raw"] | None = None
     scale: float | None = None
     features: int | None = None
