@@ -64,11 +64,11 @@ What makes runs trustworthy:
     threads           models with fewer than 200,000 weights in matrices train on one thread, whatever the machine does,
                       so that the order of sums is always the same.
 
-Weights in bf16 and fp16 have an fp32 master copy (`Weights`), embedders stay in fp32, but for their convolutions; neither
-is used but where it was measured to be faster, fp16 with a scaled loss (`LossScale`). Muon takes the matrices inside
-the trunk, AdamW the rest. Tables of which a step reads few rows (`RowTable`)
-have sparse gradients; `RowSgd` takes the sum of a row's gradients, its norm limited by `clip`. Batches name each row
-once (`TableRows`), so that a step sorts nothing.
+Weights in bf16 and fp16 have an fp32 master copy (`Weights`), embedders stay in fp32, but for their convolutions;
+neither is used but where it was measured to be faster, fp16 with a scaled loss (`LossScale`). Muon takes the matrices
+inside the trunk, AdamW the rest. Tables of which a step reads few rows (`RowTable`) have sparse gradients; `RowSgd`
+takes the sum of a row's gradients, its norm limited by `clip`. Batches name each row once (`TableRows`), so that a step
+sorts nothing.
 
 The seal in config.json holds length and digest of every file, and of config.json itself. `RunFolder` compares them
 while it reads (`config`, `content`, `weights`). A run with adapters has adapters.safetensors and a `BaseRun`, which
