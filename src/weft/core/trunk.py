@@ -212,7 +212,7 @@ def recompute_blocks(model: nn.Module, on: bool) -> None:
 
 
 def compute_in(model: nn.Module, dtype: torch.dtype) -> None:
-    """Let what is rounded compute in a precision, where its weights are kept in another and rounded as they are used."""
+    """Let what is rounded compute in a precision; its weights are kept in another, and rounded as they are used."""
     for module in model.modules():
         if hasattr(module, "computes"):
             module.computes = dtype
