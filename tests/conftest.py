@@ -1,6 +1,7 @@
 """Every test starts from the same seeds, on one thread, with the shapes of all public tensor arguments checked."""
 
 import gc
+import os
 import random
 import re
 import shutil
@@ -52,6 +53,8 @@ def _define(cls: type[Config], *, define=Config.__init_subclass__.__func__, **op
     cls.__init__.__no_type_check__ = True  # configs check their own fields, and tests look at how
 
 
+gc.disable()  # until all tests are collected: what is imported stays, and is looked through again and again
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # SciPy brings products of its own, later than the limit below
 Config.__init_subclass__ = classmethod(_define)
 shape_checks.install(CHECKED)
 disks.without_waiting()
@@ -104,6 +107,8 @@ def pytest_collection_finish() -> None:
     """What is imported by now stays: the garbage collector need not look through it again and again."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
+    gc.enable()
 
 
 collect_ignore = needing_posix() if sys.platform == "win32" else []
@@ -115,7 +120,7 @@ def seeded() -> None:
     shape_checks.begin_test()
     random.seed(0)
     np.random.seed(0)
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)  # torch.manual_seed notes the stack for each kind of device that is absent
 
 
 @pytest.fixture(scope="session")

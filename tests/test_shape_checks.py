@@ -6,7 +6,7 @@ import torch
 from beartype import beartype
 from beartype.roar import BeartypeCallHintViolation
 from helpers import shape_checks
-from jaxtyping import Float, TypeCheckError
+from jaxtyping import Float
 from torch import Tensor
 
 from weft.core.scope import Scope
@@ -40,14 +40,14 @@ def text() -> str:
 def test_sizes_of_tensors_belong_together():
     check = as_public(joined)
     assert check(torch.ones(2, 3), torch.ones(2, 4)).shape == (2, 7)
-    with pytest.raises(TypeCheckError):
+    with pytest.raises(BeartypeCallHintViolation):
         check(torch.ones(2, 3), torch.ones(1, 4))
 
 
 def test_tensors_are_found_within_other_types():
     check = as_public(longest)
     assert check([torch.ones(3)]) == 3
-    with pytest.raises(TypeCheckError):
+    with pytest.raises(BeartypeCallHintViolation):
         check([torch.ones(3, 3)])
 
 

@@ -1,7 +1,8 @@
 """What is checked while tests run: types of all functions of a module, and shapes of their tensors.
 
-`jaxtyping` checks both for every function, with a new scope of sizes for each call. Most functions name no tensor, and
-need no scope. A training calls each function many times in the same way: its first calls in each test are checked.
+`beartype` checks both for every function; where a tensor is named, `jaxtyping` gives each call a new scope of sizes.
+Its own decorator would bind the arguments of each call to their names for its messages, which takes longer than the
+check. A training calls each function many times in the same way: its first calls in each test are checked.
 Functions inside functions are made anew in each call, and compiling their checks takes longer than what they do: they
 are not public, and are left alone.
 """
@@ -9,7 +10,7 @@ are not public, and are left alone.
 from collections.abc import Callable
 from functools import wraps
 from inspect import isclass, isfunction
-from typing import Any, get_args
+from typing import Any, ForwardRef, Literal, Self, get_args, get_origin
 
 import jaxtyping
 from beartype import beartype
@@ -40,16 +41,37 @@ def checks(*, typechecker: Any) -> Callable[[Any], Any]:
             return _with_shapes(made, typechecker=typechecker)
         if "<locals>" in made.__qualname__:
             return made
-        if any(map(_names_tensor, made.__annotations__.values())):
+        hints = made.__annotations__.values()
+        if any(map(_is_text, hints)):  # a type that may not be there at run time: jaxtyping leaves it unchecked
             return _at_first(made, _with_shapes(made, typechecker=typechecker))
+        if any(map(_names_tensor, hints)):
+            return _at_first(made, _scoped(beartype(made)))
         return _at_first(made, beartype(made))
 
     return decorate
 
 
+def _scoped(checked: Callable[..., Any]) -> Callable[..., Any]:
+    """A checked function in a scope of sizes for each call."""
+
+    @wraps(checked)
+    def scoped(*args: Any, **more: Any) -> Any:
+        with _with_shapes("context"):
+            return checked(*args, **more)
+
+    return scoped
+
+
+def _is_text(annotation: Any) -> bool:
+    """Whether an annotation, or a part of it, is a text, which may say a shape, or the class around it."""
+    if get_origin(annotation) is Literal:
+        return False
+    return annotation is Self or isinstance(annotation, str | ForwardRef) or any(map(_is_text, get_args(annotation)))
+
+
 def _names_tensor(annotation: Any) -> bool:
-    """Whether an annotation says a shape, or may say one: a text is not looked into."""
-    if isinstance(annotation, str) or (isclass(annotation) and issubclass(annotation, AbstractArray)):
+    """Whether an annotation says a shape."""
+    if isclass(annotation) and issubclass(annotation, AbstractArray):
         return True
     return any(map(_names_tensor, get_args(annotation)))
 

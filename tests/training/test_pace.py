@@ -74,7 +74,16 @@ def go(monkeypatch: pytest.MonkeyPatch) -> Any:
 
         monkeypatch.setattr(loop, "Clock", Told)
         monkeypatch.setattr(run, "step_seconds", lambda *_, **more: guess)
-        training = Training(**{"precision": "fp32", "batch": BATCH, "warmup": 2, "checkpoint_every": 10**6, **settings})
+        training = Training(
+            **{
+                "precision": "fp32",
+                "optimizer": "adamw",
+                "batch": BATCH,
+                "warmup": 2,
+                "checkpoint_every": 10**6,
+                **settings,
+            }
+        )
         work = Work(LANGUAGE_MODELS["gpt"](SIZE, vocab=VOCAB), NextToken.Config(), SlowText(hours), training, budget)
         with claim(work, place, resume=resume, world=World()) as claimed:
             return perform(

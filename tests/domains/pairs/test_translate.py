@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 import shutil
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,12 @@ from weft.models.zoo.translation import TRANSLATION_MODELS
 TINY = {
     "dim": 16, "depth": 1, "heads": 2, "tokens": 256, "vocab": 400, "quiet": True, "steps": 4, "baselines": False,
 }  # fmt: skip
-ROWS = [(phrase.source, phrase.target) for phrase in islice(phrasebook("fr").train, 400)]
+
+
+@cache
+def phrases() -> list[tuple[str, str]]:
+    """Some rows; drawing the phrasebook takes seconds."""
+    return [(phrase.source, phrase.target) for phrase in islice(phrasebook("fr").train, 400)]
 
 
 def write(path: Path, rows: list[tuple[str, ...]]) -> Path:
@@ -48,7 +54,7 @@ def train(*data: Any, **settings: Any) -> weft.Run:
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("pairs") / "pairs.tsv", ROWS)
+    return write(tmp_path_factory.mktemp("pairs") / "pairs.tsv", phrases())
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +99,7 @@ def test_stopped_and_resumed_is_never_stopped(
 
 
 def test_a_report_has_bleu_and_chrf_with_signature_and_interval(trained: weft.Run, tmp_path: Path) -> None:
-    test = write(tmp_path / "test.tsv", [*ROWS[:20], (ROWS[0][0], "Autre chose.")])
+    test = write(tmp_path / "test.tsv", [*phrases()[:20], (phrases()[0][0], "Autre chose.")])
     report = trained.evaluate(test)
     assert {"bleu", "chrf", "exact", "loss", "perplexity"} <= set(report["metrics"])
     assert report["examples"] == 20 and report["data"] == str(test)
@@ -116,7 +122,7 @@ def test_measures_are_sacrebleu_s_with_any_number_of_references() -> None:
 
 
 def test_the_same_pairs_in_any_kind_of_file_train_the_same_weights(pairs: Path, tmp_path: Path) -> None:
-    rows = ROWS[:60]
+    rows = phrases()[:60]
     write(tmp_path / "a.tsv", rows)
     (tmp_path / "a.csv").write_text("".join(f'"{a}","{b}"\n' for a, b in rows))
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"source": a, "target": b}) + "\n" for a, b in rows))
@@ -160,7 +166,7 @@ def test_shifted_pairs_are_never_trained_on(tmp_path: Path) -> None:
     (tmp_path / "c.fr").write_text("un chien\n\nune vache\n")
     with pytest.raises(DataError, match="line 2"):
         train(tmp_path / "c.en", tmp_path / "c.fr")
-    bad = write(tmp_path / "bad.tsv", [*ROWS[:5], ("no target",), *ROWS[5:9]])
+    bad = write(tmp_path / "bad.tsv", [*phrases()[:5], ("no target",), *phrases()[5:9]])
     with pytest.raises(DataError, match="line 6"):
         train(bad)
     run = train(bad, skip=1, out=tmp_path / "run")
@@ -169,10 +175,10 @@ def test_shifted_pairs_are_never_trained_on(tmp_path: Path) -> None:
 
 
 def test_a_file_that_changed_is_not_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = write(tmp_path / "pairs.tsv", ROWS[:50])
+    data = write(tmp_path / "pairs.tsv", phrases()[:50])
     with stopped_in(2, monkeypatch), pytest.raises(Interrupted):
         train(data, out=tmp_path / "run")
-    write(data, ROWS[:51])
+    write(data, phrases()[:51])
     with pytest.raises(WeftError, match="changed|not the data"):
         weft.train(out=tmp_path / "run", resume=True, quiet=True)
 
@@ -211,7 +217,7 @@ def test_sentences_are_cut_behind_their_ends() -> None:
 
 def test_long_pairs_are_left_out_and_counted(tmp_path: Path) -> None:
     long = ("very " * 90 + "long", "très " * 90 + "long")
-    data = write(tmp_path / "pairs.tsv", [*ROWS[:50], long])
+    data = write(tmp_path / "pairs.tsv", [*phrases()[:50], long])
     run = train(data, context=64, out=tmp_path / "run")
     assert run.config["data"]["amounts"]["left_out_long"] == 1
     assert train(data, out=tmp_path / "all").config["data"]["amounts"]["left_out_long"] == 0
@@ -288,14 +294,14 @@ def test_a_run_starts_from_another(trained: weft.Run, pairs: Path, tmp_path: Pat
 
 
 def test_odd_pairs_are_reported_and_kept(tmp_path: Path) -> None:
-    rows = [*ROWS[:40], ROWS[0], ("Paris", "Paris")]
+    rows = [*phrases()[:40], phrases()[0], ("Paris", "Paris")]
     run = train(write(tmp_path / "pairs.tsv", rows), out=tmp_path / "run")
     notes = " ".join(run.config["data"]["notes"])
     assert "equal to an earlier pair: 1" in notes and "source and target the same: 1" in notes
 
 
 def test_a_test_set_that_was_trained_on_is_said_so(tmp_path: Path) -> None:
-    data, valid = write(tmp_path / "a.tsv", ROWS[:40]), write(tmp_path / "v.tsv", ROWS[35:50])
+    data, valid = write(tmp_path / "a.tsv", phrases()[:40]), write(tmp_path / "v.tsv", phrases()[35:50])
     run = train(data, valid=valid, out=tmp_path / "run")
     assert run.config["data"]["amounts"]["overlap"] == 5
 
@@ -329,7 +335,7 @@ def test_trees_are_learned_and_measured(tmp_path: Path) -> None:
 def test_an_evaluation_tokenizes_each_source_once(
     trained: weft.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = ROWS[:3]
+    rows = phrases()[:3]
     counts: dict[str, int] = dict.fromkeys((source for source, _ in rows), 0)
     ids = TextCodec.ids
 
