@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import weft
+from weft.domains.texts import tag_text
 from weft.domains.texts.codec.tags import TagCodec
 from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.tagged import TaggedData, TaggedSentences
@@ -104,3 +106,21 @@ def test_memory_does_not_grow_with_the_words(tmp_path: Path, monkeypatch: pytest
             sizes.append(tracemalloc.get_traced_memory()[0])
             tracemalloc.stop()
     assert 12 * (sizes[1] - sizes[0]) < 300 * 5 * 100 * 5
+
+
+def test_an_evaluation_in_parts_measures_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, held = sentences(tmp_path / "a.conll", SCHEMES["BIO"]), list[int]()
+    run = weft.train(source, preset="tiny", steps=2, quiet=True, baselines=False, out=tmp_path / "run")
+    whole = run.evaluate(source, baselines=False)
+
+    def noted(run: Any, some: Any, count: Any = None, was: Any = tag_text.tagged_surely) -> Any:
+        held.append(len(some))
+        return was(run, some, count)
+
+    monkeypatch.setattr(tag_text, "AT_ONCE", 16)
+    monkeypatch.setattr(tag_text, "tagged_surely", noted)
+    with prepared_in(str(tmp_path / "kept")):
+        parts = run.evaluate(source, baselines=False)
+    assert held == [16, 16, 16, 12] and parts["examples"] == whole["examples"] == 60
+    assert parts["metrics"] == pytest.approx(whole["metrics"], rel=1e-9)
+    assert parts["intervals"] == whole["intervals"] and parts["f1"] == whole["f1"]

@@ -2,6 +2,7 @@
 
 import re
 import string
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -18,34 +19,72 @@ ARTICLES = re.compile(r"\b(a|an|the)\b")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-def tag_measures(found: Rows, truth: Rows, *, spans: bool) -> tuple[dict[str, float], dict[str, Any]]:
-    """Measures of the tags of sentences; with `spans`, of the entities that they spell out too.
+class TagScores:
+    """How good the tags of sentences are, counted as they come: five numbers of each sentence are kept.
 
-    An entity counts as found if its first word, its last and its kind are right, as conlleval counts. Intervals of
-    entities are over sentences, those of tags over words.
+    With `spans`, of the entities that they spell out too. An entity counts as found if its first word, its last and its
+    kind are right, as conlleval counts.
     """
-    right = sum(a == b for one, other in zip(found, truth, strict=True) for a, b in zip(one, other, strict=True))
-    words = sum(map(len, truth))
-    metrics = {"tag_accuracy": right / max(words, 1)}
-    more: dict[str, Any] = {"intervals": {"tag_accuracy": wilson(right, max(words, 1))}}
-    sides = [[_spans(tags) if spans else _single(tags) for tags in side] for side in (found, truth)]
-    more["f1"] = _by_kind(*sides)
-    if spans:
-        counts = np.array([(len(set(a) & set(b)), len(a), len(b)) for a, b in zip(*sides, strict=True)])
-        metrics |= _measures(counts)
-        more["intervals"] |= bootstrap(len(counts), lambda rows: _measures(counts[rows]))
-        more["entities"] = int(counts[:, 2].sum())
-    return metrics, more
+
+    def __init__(self, *, spans: bool):
+        self.spans = spans
+        self._rows = array("q")  # of each sentence: right words, words; right, found and true entities
+        self._kinds = (Counter[str](), Counter[str](), Counter[str]())  # right, found and true ones of each
+
+    def add(self, found: Rows, truth: Rows) -> None:
+        """The tags that were found for further sentences, and the true ones."""
+        kinds = _spans if self.spans else _single
+        for one, other in zip(found, truth, strict=True):
+            right = sum(a == b for a, b in zip(one, other, strict=True))
+            sides = set(kinds(one)), set(kinds(other))
+            common = sides[0] & sides[1]
+            self._rows.extend((right, len(other), len(common), len(sides[0]), len(sides[1])))
+            for counter, some in zip(self._kinds, (common, *sides), strict=True):
+                counter.update(one.kind for one in some)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """A row for each sentence."""
+        return np.frombuffer(self._rows, np.int64).reshape(-1, 5) if len(self._rows) else np.zeros((0, 5), np.int64)
+
+    def measures(self) -> tuple[dict[str, float], dict[str, Any]]:
+        """The measures, and their intervals: those of entities are over sentences, those of tags over words."""
+        counts = self.rows
+        right, words = counts[:, :2].sum(0).tolist()
+        metrics = {"tag_accuracy": right / max(words, 1)}
+        more: dict[str, Any] = {"intervals": {"tag_accuracy": wilson(right, max(words, 1))}, "f1": self._by_kind()}
+        if self.spans:
+            entities = counts[:, 2:]
+            metrics |= _measures(entities)
+            more["intervals"] |= bootstrap(len(entities), lambda rows: _measures(entities[rows]))
+            more["entities"] = int(entities[:, 2].sum())
+        return metrics, more
+
+    def tally(self) -> Tally:
+        """The F1 of entities, or the accuracy of tags, sentence by sentence."""
+        counts = self.rows.astype(float)
+        if self.spans:
+            return Tally("f1", np.stack([2 * counts[:, 2], counts[:, 3] + counts[:, 4]], 1))
+        return Tally("tag_accuracy", counts[:, :2])
+
+    def _by_kind(self) -> dict[str, float]:
+        """F1 of each kind that is there, the commonest first."""
+        right, found, true = self._kinds
+        return {kind: 2 * right[kind] / (found[kind] + count) for kind, count in true.most_common()}
+
+
+def tag_measures(found: Rows, truth: Rows, *, spans: bool) -> tuple[dict[str, float], dict[str, Any]]:
+    """The measures of the tags of some sentences."""
+    scores = TagScores(spans=spans)
+    scores.add(found, truth)
+    return scores.measures()
 
 
 def tag_tally(found: Rows, truth: Rows, *, spans: bool) -> Tally:
-    """The F1 of entities, or the accuracy of tags, sentence by sentence."""
-    if spans:
-        sides = [[set(_spans(tags)) for tags in side] for side in (found, truth)]
-        counts = [(2 * len(a & b), len(a) + len(b)) for a, b in zip(*sides, strict=True)]
-        return Tally("f1", np.array(counts, float))
-    right = [(sum(a == b for a, b in zip(*pair, strict=True)), len(pair[0])) for pair in zip(found, truth, strict=True)]
-    return Tally("tag_accuracy", np.array(right, float))
+    """The same, sentence by sentence."""
+    scores = TagScores(spans=spans)
+    scores.add(found, truth)
+    return scores.tally()
 
 
 def _spans(tags: Sequence[str]) -> list[Entity]:
@@ -61,16 +100,6 @@ def _measures(counts: np.ndarray) -> dict[str, float]:
     """From a row for each sentence: how many are right, found and true."""
     values = f1_of(*counts.sum(0)[:, None])
     return {name: float(value[0]) for name, value in zip(("precision", "recall", "f1"), values, strict=True)}
-
-
-def _by_kind(found: Sequence[Sequence[Entity]], truth: Sequence[Sequence[Entity]]) -> dict[str, float]:
-    """F1 of each kind that is there, the commonest first."""
-    right, proposed, true = Counter[str](), Counter[str](), Counter[str]()
-    for one, other in zip(found, truth, strict=True):
-        right.update(span.kind for span in set(one) & set(other))
-        proposed.update(span.kind for span in one)
-        true.update(span.kind for span in other)
-    return {kind: 2 * right[kind] / (proposed[kind] + count) for kind, count in true.most_common()}
 
 
 def answer_scores(found: Sequence[str], truth: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray]:

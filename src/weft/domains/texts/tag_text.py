@@ -1,6 +1,6 @@
 """tag-text: learn to tag words: names, parts of speech. Sentences with tags in, a model that tags new ones out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import final
@@ -17,7 +17,7 @@ from weft.domains.texts.codec.text import TextCodec
 from weft.domains.texts.dataset.tagged import TaggedData, read_sentences
 from weft.domains.texts.encoded.whole_texts import TaggedIds, framed, tagged_ids
 from weft.domains.texts.exchange import tag_proof, text_codec, text_files, text_settings, whole_texts, with_text
-from weft.domains.texts.measures import tag_measures, tag_tally
+from weft.domains.texts.measures import TagScores
 from weft.domains.texts.reading.schemes import entities
 from weft.domains.texts.reading.tagged import in_columns
 from weft.domains.texts.reading.tagged_texts import Tagged
@@ -57,14 +57,18 @@ def tags_in_words(said: Sequence[str], tags: Sequence[tuple[str, float]]) -> Loo
     return LookedAnswer(tuple(found) or (("no word is tagged", None),), "tags")
 
 
-def tagged(run: Loaded, sentences: Sequence[Sequence[str]], progress: Progress | None = None) -> list[list[str]]:
-    """The tags of words."""
-    return [[tag for tag, _ in tags] for tags in tagged_surely(run, sentences, progress)]
+AT_ONCE = 4096  # sentences of an evaluation that are held in memory
+Counted = Callable[[int], None] | None
+
+
+def tagged(run: Loaded, sentences: Sequence[Sequence[str]], count: Counted = None) -> list[list[str]]:
+    """The tags of words; `count` hears of how many sentences they were found."""
+    return [[tag for tag, _ in tags] for tags in tagged_surely(run, sentences, count)]
 
 
 @torch.inference_mode()
 def tagged_surely(
-    run: Loaded, sentences: Sequence[Sequence[str]], progress: Progress | None = None
+    run: Loaded, sentences: Sequence[Sequence[str]], count: Counted = None
 ) -> list[list[tuple[str, float]]]:
     """The tags of words with their probabilities.
 
@@ -76,16 +80,16 @@ def tagged_surely(
     found = [[(tag, 0.0) for tag in tags] for tags in unread]
     assert model.head is not None
     device = next(model.parameters()).device
-    with counted(progress, len(sentences), "sentences") as count:
-        for some in together([len(text) for text in rows.texts]):
-            part = rows.take(some).to(device)
-            at_words, _ = part.wanted.picked(model.encode(part.given.raw()).x)
-            sure, best = model.head.values(at_words).float().softmax(-1).max(-1)
-            said = iter(zip(best.tolist(), sure.tolist(), strict=True))
-            for i in some:
-                for place in range(len(rows.places[i])):
-                    tag, chance = next(said)
-                    found[i][place] = codec.names[tag], chance
+    for some in together([len(text) for text in rows.texts]):
+        part = rows.take(some).to(device)
+        at_words, _ = part.wanted.picked(model.encode(part.given.raw()).x)
+        sure, best = model.head.values(at_words).float().softmax(-1).max(-1)
+        said = iter(zip(best.tolist(), sure.tolist(), strict=True))
+        for i in some:
+            for place in range(len(rows.places[i])):
+                tag, chance = next(said)
+                found[i][place] = codec.names[tag], chance
+        if count is not None:
             count(len(some))
     return found
 
@@ -188,11 +192,16 @@ class TagText(Task[TaggedData, TaggedIds, TagTraining]):
     def measure(
         self, run: Loaded, held_out: Sequence[Tagged], progress: Progress, seconds: float | None = None
     ) -> Measured:
-        codec, truth = run.codec("tags", TagCodec), [one.tags for one in held_out]
-        codec.encode(truth)  # refuses unknown tags before anything is computed
-        found = tagged(run, [one.words for one in held_out], progress)
-        tally = tag_tally(found, truth, spans=codec.spans)
-        return Measured(len(held_out), *tag_measures(found, truth, spans=codec.spans), tally=tally)
+        codec = run.codec("tags", TagCodec)
+        scores = TagScores(spans=codec.spans)
+        starts = range(0, len(held_out), AT_ONCE)
+        for start in starts:  # refuses unknown tags before anything is computed
+            codec.encode([one.tags for one in held_out[start : start + AT_ONCE]])
+        with counted(progress, len(held_out), "sentences") as count:
+            for start in starts:
+                some = held_out[start : start + AT_ONCE]
+                scores.add(tagged(run, [one.words for one in some], count), [one.tags for one in some])
+        return Measured(len(held_out), *scores.measures(), tally=scores.tally())
 
     def baselines(
         self, run: Loaded, data: TaggedData, held_out: Sequence[Tagged], measured: Measured

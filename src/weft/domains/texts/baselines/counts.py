@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from weft.domains.texts.measures import answer_tally, tag_tally
+from weft.domains.texts.measures import TagScores, answer_tally, tag_tally
 from weft.domains.texts.reading.questions import PassageQuestion
 from weft.domains.texts.reading.tagged_texts import Tagged
 from weft.tasks.baselines import Baseline
@@ -55,10 +55,10 @@ def usual_tag(train: Sequence[Tagged]) -> str:
 
 def one_tag(tag: str, held_out: Sequence[Tagged], *, spans: bool) -> Baseline:
     """Always the same tag."""
-    found = [[tag] * len(one.words) for one in held_out]
-    return Baseline(
-        "majority", "always the commonest tag", tag_tally(found, [one.tags for one in held_out], spans=spans)
-    )
+    scores = TagScores(spans=spans)
+    for one in held_out:
+        scores.add([[tag] * len(one.tags)], [one.tags])
+    return Baseline("majority", "always the commonest tag", scores.tally())
 
 
 def passage_baselines(held_out: Sequence[PassageQuestion]) -> Iterator[Baseline]:
