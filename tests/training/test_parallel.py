@@ -5,12 +5,17 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 from helpers.commands import TINY, Weft, lines
 from helpers.trials import TRIALS
+from safetensors.torch import load_file
 from training.test_world import HANGS, TRAIN, close, start, together
 
 TASKS = [name for name in TRIALS if name != "graph"]  # one graph is one sample
 STILL = {"dropout": 0.0, "drop": 0.0, "strength": "none", "smoothing": 0.0}  # of what chance draws
+
+
+EXACT = {"model": 1e-5, "average": 1e-5, "optimizer": 1e-4}  # of the largest number; sums are added in another order
 
 
 def words(name: str) -> list[str]:
@@ -66,6 +71,34 @@ def test_a_run_that_shares_weights_goes_on_in_any_number_of_processes_and_answer
     assert losses(run) == pytest.approx(losses(weft.folder / "alone"), rel=1e-6)
     assert close(run, weft.folder / "alone")
     assert (run / "model.safetensors").exists()
+
+
+def kept(run: Path, group: str) -> dict[str, torch.Tensor]:
+    """A group of tensors of the last checkpoint, which one process wrote."""
+    *_, last = sorted((run / "checkpoints").iterdir())
+    return load_file(last / f"{group}.safetensors")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["replicate", "shard"])
+def test_one_two_four_and_one_process_in_turn_train_the_run_of_one(weft: Weft, mode: str) -> None:
+    """In the middle of an epoch, with dropout: samples, losses, weights and the memory of the optimizer."""
+    still = [word if word != "dropout=0" else "dropout=0.1" for word in TRAIN]
+    command = (*still, "--set", "optimizer=adamw", "--set", "average=2")
+    done = weft(*command, "--steps", "8", "--out", "alone")
+    assert done.code == 0, done.err
+    begun = together(weft, *command, "--steps", "8", "--out", "run", size=1, before={0: STOPS.format(2)})
+    assert begun[0].code == 75, begun[0].err
+    for size, until in ((2, 4), (4, 6), (1, None)):
+        go_on(weft, size, mode, until)
+    run, alone = weft.folder / "run", weft.folder / "alone"
+    assert [line["samples"] for line in lines(run)] == [line["samples"] for line in lines(alone)]
+    assert losses(run) == pytest.approx(losses(alone), rel=1e-6)
+    for group in ("model", "optimizer", "average"):
+        ours, theirs = kept(run, group), kept(alone, group)
+        assert ours.keys() == theirs.keys()
+        apart = {name: float((ours[name] - theirs[name]).abs().max() / theirs[name].abs().max()) for name in ours}
+        assert max(apart.values()) <= EXACT[group], apart
 
 
 DIES = """
