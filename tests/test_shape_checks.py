@@ -1,12 +1,14 @@
 """The checks of the tests themselves: wrong types and wrong shapes are refused in every public function."""
 
+from collections.abc import Iterator
+
 import jaxtyping
 import pytest
 import torch
 from beartype import beartype
 from beartype.roar import BeartypeCallHintViolation
 from helpers import shape_checks
-from jaxtyping import Float
+from jaxtyping import Float, TypeCheckError
 from torch import Tensor
 
 from weft.core.scope import Scope
@@ -49,6 +51,19 @@ def test_tensors_are_found_within_other_types():
     assert check([torch.ones(3)]) == 3
     with pytest.raises(BeartypeCallHintViolation):
         check([torch.ones(3, 3)])
+
+
+def test_what_is_made_one_by_one_has_sizes_of_its_own():
+    def rows(x: Float[Tensor, "B N"]) -> Iterator[Float[Tensor, " N"]]:
+        yield from x
+
+    def whole(x: Float[Tensor, "B N"]) -> Float[Tensor, "B N"]:
+        return torch.stack([*each(x.T)]).T
+
+    each = as_public(rows)
+    assert as_public(whole)(torch.ones(2, 3)).shape == (2, 3)
+    with pytest.raises(TypeCheckError):
+        next(each(torch.ones(2)))
 
 
 def test_types_are_checked_where_no_tensor_is_named(monkeypatch: pytest.MonkeyPatch):

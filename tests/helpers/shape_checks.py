@@ -9,7 +9,7 @@ are not public, and are left alone.
 
 from collections.abc import Callable
 from functools import wraps
-from inspect import isclass, isfunction
+from inspect import isclass, isfunction, isgeneratorfunction
 from typing import Any, ForwardRef, Literal, Self, get_args, get_origin
 
 import jaxtyping
@@ -42,7 +42,8 @@ def checks(*, typechecker: Any) -> Callable[[Any], Any]:
         if "<locals>" in made.__qualname__:
             return made
         hints = made.__annotations__.values()
-        if any(map(_is_text, hints)):  # a type that may not be there at run time: jaxtyping leaves it unchecked
+        # A type that is not there at run time, which jaxtyping leaves unchecked; what goes on after it has returned
+        if any(map(_is_text, hints)) or isgeneratorfunction(made):
             return _at_first(made, _with_shapes(made, typechecker=typechecker))
         if any(map(_names_tensor, hints)):
             return _at_first(made, _scoped(beartype(made)))
