@@ -22,6 +22,7 @@ from weft.training import checkpoint, loop
 from weft.training.claim import claim
 from weft.training.folder import RunFolder
 from weft.training.job import State
+from weft.training.manifest import environment, environment_differences
 from weft.training.optimizer import Optimizer
 from weft.training.progress import Progress
 from weft.training.run import Outcome, perform
@@ -661,3 +662,36 @@ def test_the_end_of_a_run_by_minutes_follows_the_clock(tmp_path: Path, monkeypat
     assert 28 <= ended.seconds <= 33 and ended.steps < 60
     rates = [line["lr"] for line in lines(tmp_path / "run")]
     assert rates[3:] == sorted(rates[3:], reverse=True) and rates[-1] < 0.1 * max(rates)
+
+
+def test_numbers_too_small_for_all_their_digits_are_part_of_what_a_checkpoint_says_of_the_machine() -> None:
+    before = environment()
+    if not torch.set_flush_denormal(True):
+        pytest.skip("this processor cannot flush them")
+    try:
+        now = environment()
+    finally:
+        torch.set_flush_denormal(False)
+    assert environment() == before
+    assert environment_differences(before, now) == ["denormals was kept, is flushed"]
+    earlier = {name: value for name, value in before.items() if name != "denormals"}
+    assert environment_differences(earlier, now) == []
+
+
+def test_steps_and_samples_are_counted_beyond_32_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, begin = 2**32, loop.Fit.__init__
+
+    def late(fit: Any, job: Any, state: Any, saved: Any = None) -> None:
+        if saved is None:
+            state.step = first
+        begin(fit, job, state, saved)
+
+    monkeypatch.setattr(loop.Fit, "__init__", late)
+    go(tmp_path / "whole", steps=first + 3, record_samples=True)
+    with pytest.raises(Interrupted):
+        go(tmp_path / "parts", steps=first + 3, record_samples=True, stop_in=first + 1)
+    go(tmp_path / "parts", steps=first + 3, record_samples=True, resume=True)
+    for name in ("whole", "parts"):
+        assert [line["step"] for line in lines(tmp_path / name)] == [first + 1, first + 2, first + 3]
+        assert lines(tmp_path / name)[0]["samples"] == [first * BATCH + i for i in range(BATCH)]
+    assert numbers(tmp_path / "whole") == numbers(tmp_path / "parts")

@@ -45,6 +45,38 @@ def losses(run: Path) -> list[float]:
     return [line["loss"] for line in lines(run)]
 
 
+MESSAGES = """
+import torch.distributed as dist
+from weft.training import loop
+sent = []
+def noted(name):
+    was = getattr(dist, name)
+    def call(*given, **more):
+        sent.append(f"{name} {str(given[0].dtype)[6:]}")
+        return was(*given, **more)
+    setattr(dist, name, call)
+for name in ("all_reduce", "broadcast", "all_gather_into_tensor", "reduce_scatter_tensor"): noted(name)
+step = loop.Fit.step
+def stepping(fit):
+    sent.clear()
+    line = step(fit)
+    open("sent", "w").write(chr(10).join(sent))
+    return line
+loop.Fit.step = stepping
+"""
+
+
+@pytest.mark.slow
+def test_a_step_of_a_small_model_sends_its_gradients_at_once_and_its_numbers_at_once(weft: Weft) -> None:
+    done = together(weft, *TRAIN, "--steps", "3", before={0: MESSAGES})
+    assert [one.code for one in done] == [0, 0], done[0].err
+    sent = (weft.folder / "sent").read_text().splitlines()
+    assert [one for one in sent if one.startswith(("all_reduce", "broadcast"))] == [
+        "all_reduce float32",
+        "all_reduce float64",
+    ], sent
+
+
 def go_on(weft: Weft, size: int, mode: str, until: int | None) -> None:
     """Go on with the run in some processes, to a step or to the end."""
     stop = {0: STOPS.format(until - 1)} if until else {}

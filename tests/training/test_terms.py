@@ -126,7 +126,7 @@ def test_losses_are_added_with_their_terms() -> None:
     sums.add(one)
     sums.add(two)
     assert sums.loss == pytest.approx(3 / 3 + 0.5 * 6 / 9) and sums.means == {"more": pytest.approx(6 / 9)}
-    assert sums.over(World()) == sums
+    assert sums.over(World()) == (sums, [])
 
 
 def test_a_loss_without_further_terms_is_differentiated_as_it_is() -> None:

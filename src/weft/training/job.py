@@ -99,6 +99,7 @@ class Job:
     world: World
     # renames checkpoints saved after that of a step; returns their new names, None where that one is not there
     set_aside: Callable[[int], list[str] | None] = lambda step: None
+    scale: float = 1.0  # by which the loss of the present step is multiplied, in fp16
     unplaced: set[int] = field(default_factory=set)  # numbers of rows of which it was said that they draw by process
 
     def __post_init__(self) -> None:

@@ -81,6 +81,7 @@ class Fit:
         if not state.evaluate_every:
             state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
         self.pace = Pace(job.seconds, state)
+        self.stopping = False  # whether any process was asked to stop, as all know since the last step
         self.skipped = False  # whether a look was left out for want of time
         self.terms: tuple[str, ...] = ()  # the names of the further terms of the loss
         self.score: HeldOutScore | None = None  # of the weights that are kept, at the end
@@ -105,6 +106,7 @@ class Fit:
     def train(self) -> None:
         """Step after step, until the end or until a process is asked to stop."""
         job = self.job
+        self.stopping = job.world.add(job.stop.asked is not None)[0] > 0
         while not self.ended() and not self.asked():
             self.keep_buffers()
             line = self.step()
@@ -162,8 +164,8 @@ class Fit:
         return self.state.step >= self.state.horizon.end
 
     def asked(self) -> bool:
-        """Whether any process was asked to stop."""
-        return self.job.world.add(self.job.stop.asked is not None)[0] > 0
+        """Whether any process was asked to stop; of others it is known since the last step."""
+        return self.stopping if self.job.world.size > 1 else self.job.stop.asked is not None
 
     def step(self) -> dict[str, Any]:
         """Read a batch, go forward and backward, update; returns a line for metrics.jsonl."""
@@ -173,10 +175,13 @@ class Fit:
         job.world.note(state.step)
         indices = np.arange(training.batch, dtype=np.int64) + state.step * training.batch
         waited = job.world.waited
-        own = accumulate(job, indices, state.step, self.mine, scale=self.scale.value)
+        job.scale = self.scale.value
+        own = accumulate(job, indices, state.step, self.mine)
         if slow := self.slowness.note(self.clock.now() - began - (job.world.waited - waited)):
             job.progress.say(slow)
-        sums = own.over(job.world)
+        told = (job.stop.asked is not None, self.clock.now() if job.world.first else 0.0)
+        sums, (asked, seconds) = own.over(job.world, *told)
+        self.stopping = asked > 0
         used = self.scale.value
         with job.world.turn:
             norm, factor = self.update(sums)
@@ -193,7 +198,7 @@ class Fit:
             job.progress.say(f"the loss jumped {jumped} in step {state.step + 1} ({samples}); training goes on")
         state.step += 1
         self.times.append(self.clock.now() - began)
-        state.seconds = job.world.agree(self.clock.now())
+        state.seconds = self.clock.now() if job.world.size == 1 else seconds
         line = {"step": state.step, "loss": sums.loss, **sums.means, "norm": 0.0 if skipped else norm,
                 "lr": training.lr * factor, "count": sums.count, "seconds": round(state.seconds, 3)}  # fmt: skip
         if self.scale.on:
@@ -386,10 +391,10 @@ def lower_rate(lr: float) -> float:
     return float(f"{min(lr / 3, MAX_ADVISED_LR):.1g}")
 
 
-def accumulate(job: Job, indices: np.ndarray, step: int, mine: slice = slice(None), *, scale: float = 1.0) -> Sums:
+def accumulate(job: Job, indices: np.ndarray, step: int, mine: slice = slice(None)) -> Sums:
     """Forward and backward over this process's samples, in pieces of `micro`; returns the sums of losses and counts.
 
-    Gradients are `scale` times those of the loss.
+    Gradients are `job.scale` times those of the loss.
     """
     job.model.train()
     seed_step(job.training.seed, step, job.world.rank, job.device)
@@ -407,7 +412,7 @@ def accumulate(job: Job, indices: np.ndarray, step: int, mine: slice = slice(Non
             loss = job.compute(piece.to(job.device)).times(times)
             if loss.count or job.compute.share is not None:  # the others wait for the gradients of an empty piece too
                 whole = to_differentiate(loss, counts)
-                (whole if scale == 1.0 else whole * scale).backward()
+                (whole if job.scale == 1.0 else whole * job.scale).backward()
         sums.add(loss)
         if chance is not None and chance.unknown - job.unplaced:
             job.unplaced |= chance.unknown

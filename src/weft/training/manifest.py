@@ -23,7 +23,8 @@ from weft.version import VERSION
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-LATER = ("device", "processes")  # facts that earlier manifests say nothing of
+DENORMAL = 1e-40  # a number that fp32 holds with fewer digits than others
+LATER = ("device", "processes", "denormals")  # facts that earlier manifests say nothing of
 
 
 class NewerFormat(WeftError):
@@ -45,6 +46,7 @@ def environment() -> dict[str, Any]:
         "cpu": torch.backends.cpu.get_cpu_capability(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "matmul": torch.get_float32_matmul_precision(),
+        "denormals": "kept" if float(torch.tensor(DENORMAL) * 1.0) else "flushed",  # other libraries may turn them off
     }
 
 

@@ -1,6 +1,7 @@
 """Parallel: a model and its loss as one module that several processes compute together (torch's FSDP2).
 
-    replicate     each process holds all weights; gradients are added up, block by block, while the others are made
+    replicate     each process holds all weights; gradients are added up, block by block, while the others are made;
+                  those of small models at once
     shard         each holds a part of every weight, its gradient and its optimizer; blocks are gathered as they compute
     shard, and    processes in `replicas` groups: weights are shared within a group, gradients added up between groups
       replicas
@@ -26,6 +27,8 @@ from weft.training.precision import exact_parameters
 from weft.training.settings import Training
 from weft.training.shares import Share
 from weft.training.world import World
+
+ONE_MESSAGE_BYTES = 25 * 2**20  # of weights, up to which all gradients travel together: each message costs time
 
 
 class Step(nn.Module):
@@ -105,7 +108,7 @@ def distribute(step: Step, world: World, training: Training, device: torch.devic
     plain = MixedPrecisionPolicy(cast_forward_inputs=False)
     again = share.parts > 1  # whether blocks are gathered once more on the way back
     model = step.model
-    for block in _apart(model):
+    for block in _apart(model) if sum(p.nbytes for p in step.parameters()) > ONE_MESSAGE_BYTES else ():
         fully_shard(block, mesh=mesh, mp_policy=how, reshard_after_forward=again)
     never_rounded = exact_parameters(model) if fast is not None else set()
     if never_rounded:

@@ -55,13 +55,15 @@ class Sums:
         self.unread = []
         return self
 
-    def over(self, world: World) -> "Sums":
-        """The same, added up over all processes."""
+    def over(self, world: World, *more: float) -> "tuple[Sums, list[float]]":
+        """The same, added up over all processes, with further numbers that are sent together with it."""
         self.read()
         numbers = [self.total, self.count, *(n for term in self.terms.values() for n in (term.total, term.count))]
-        total, count, *rest = world.add(*numbers)
+        found = world.add(*more, *numbers)
+        total, count, *rest = found[len(more) :]
         pairs = zip(self.terms.items(), rest[::2], rest[1::2], strict=True)
-        return Sums(total, count, {name: TermSum(term.weight, t, c) for (name, term), t, c in pairs})
+        terms = {name: TermSum(term.weight, t, c) for (name, term), t, c in pairs}
+        return Sums(total, count, terms), found[: len(more)]
 
     @property
     def loss(self) -> float:
