@@ -299,6 +299,18 @@ def test_a_backbone_goes_on_as_what_it_is(net: weft.Run, tmp_path: Path) -> None
         train(other, out=tmp_path / "wrong", lora=2, **own)
 
 
+def test_convolutions_go_on_at_another_size_and_learned_places_refuse(
+    net: weft.Run, trained: weft.Run, photos: Path, tmp_path: Path
+) -> None:
+    own = {"dim": None, "depth": None, "heads": None, "size": 24, "steps": 1}
+    larger = train(photos, from_=net.folder, out=tmp_path / "larger", **own)
+    before, after = (run.config["model"]["embed"]["grid"] for run in (net, larger))
+    assert larger.config["training"]["size"] == 24 and (before, after) == ([2, 2], [3, 3])
+    assert len(larger.predict(str(photos / "left/0.png"))) == 1
+    with pytest.raises(WeftError, match="learned places for pictures of 12 pixels"):
+        train(photos, from_=trained.folder, out=tmp_path / "refused", **own)
+
+
 def test_small_matrices_learn_beside_a_backbone(
     trained: weft.Run, filling: weft.Run, photos: Path, tmp_path: Path
 ) -> None:

@@ -188,7 +188,7 @@ class AnswerQuestions(Task[PictureData, SeenQuestions, AnswerTraining]):
             config = recipes.continued_answers(origin, training.drop)
             training = decided(draft, recipes.pictures_alone(config), recipes.answer_cost(name), recipes.WITHOUT)
             return with_lora(config, training), training
-        encoder = continued_backbone(origin, training, training.drop).replace(head=None, outputs=None)
+        encoder = continued_backbone(origin, draft, training.drop).replace(head=None, outputs=None)
         training = decided(draft, encoder, recipes.answer_cost(name), recipes.WITHOUT)
         model = recipes.with_answers(encoder, name, draft)
         return model, partly_new_rates(training, self.recipe, draft.request, name)

@@ -17,7 +17,6 @@ from weft.domains.captions.recipe.captioners import (
     LITTLE_SMOOTHING,
     WITHOUT,
     CaptionDraft,
-    at_size,
     caption_cost,
     compared,
     is_little,
@@ -72,7 +71,7 @@ def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Conf
     """The same model; or the encoder of another run, with a decoder that is new or begins with a language model."""
     name, request = writer_name(draft.request), draft.request
     refuse_unfit(request, name)
-    encoder = at_size(continued_backbone(origin, draft.training, draft.training.drop), draft)
+    encoder = continued_backbone(origin, draft, draft.training.drop)
     cost = partial(caption_cost, name=name, decoder=_language_size(request, draft.encoded.context))
     training = compared(decided(draft, encoder, cost, WITHOUT), name, draft)
     if isinstance(origin.model, Seq2Seq):

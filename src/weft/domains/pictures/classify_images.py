@@ -95,7 +95,7 @@ class ClassifyImages(LabelTask[PictureData, SeenPictures, PictureLabelTraining])
 
     def continued(self, draft: LabelDraft, origin: Loaded) -> tuple[Model.Config, PictureLabelTraining]:
         drop = self.recipe.rates[self.model_name(draft.request)].get("drop", 0.0)
-        backbone = recipes.continued_backbone(origin, draft.training, drop)
+        backbone = recipes.continued_backbone(origin, draft, drop)
         same = draft.codecs["label"].same(origin.codecs.get("label"))
         if not same:
             head = Pooled.Config(first=embed_of(backbone).class_tokens > 0, norm=getattr(backbone.head, "norm", None))

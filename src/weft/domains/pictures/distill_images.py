@@ -91,7 +91,7 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
 
     def continued(self, draft: ViewsDraft, origin: Loaded) -> tuple[Model.Config, ViewsTraining]:
         """The same student with its projector; a model from elsewhere becomes a student that has a new one."""
-        backbone = recipes.continued_backbone(origin, draft.training, draft.training.drop)
+        backbone = recipes.continued_backbone(origin, draft, draft.training.drop)
         if isinstance(origin.model, Distilled):
             model = origin.model.config.replace(student=backbone)
         else:

@@ -80,7 +80,8 @@ MOST_VERSIONS = 4  # of each picture, whose features are kept
 FEATURE_SHARE = 0.4  # of a run by minutes, that computing features may take
 MOST_FEATURE_BYTES = 2 * 2**30  # of all features, in memory and on disk
 MEDIUM_FROM, HEAVY_FROM = 12, 150  # epochs from which pictures are changed more, or they are learned by heart
-OF_A_PICTURE = (*OF_A_TRUNK, "patch", "size", "summary", "drop")
+EXCEPT_SIZE = (*OF_A_TRUNK, "patch", "summary", "drop")
+OF_A_PICTURE = (*EXCEPT_SIZE, "size")
 KEPT = ("size", "patch", "summary", "dim", "depth", "heads")
 
 NETS = {
@@ -141,7 +142,7 @@ CLASSIFYING = Recipe(
         "resnet": {"lr": 1e-2, "matrix_lr": 5.0, "weight_decay": 0.1},
     },
     preset_settings=AT_LARGE_SIZE,
-    fixed=OF_A_PICTURE,
+    fixed=EXCEPT_SIZE,
     kept=KEPT,
 )
 HIDING = Recipe(
@@ -290,13 +291,25 @@ def continued_name(recipe: Recipe[VisionSize], request: Request) -> str:
     return name
 
 
-def continued_backbone(origin: Loaded, training: PictureTraining, drop: float) -> Stream.Config:
+def continued_backbone(origin: Loaded, draft: PictureDraft[T], drop: float) -> Stream.Config:
     """The backbone of another run made ready; `drop` is the share of its tokens that are left out in training."""
     backbone = origin.model.backbone()[0]
-    if training.lora and not backbone.trunk.all_blocks():
+    if draft.training.lora and not backbone.trunk.all_blocks():
         problem = "this model has no attention layers, which LoRA needs"
         raise WeftError(problem, where="--set lora", fix="leave it out, or use --set freeze=true")
-    return backbone.replace(embed=embed_of(backbone).replace(drop=drop))
+    return _at_size(backbone.replace(embed=embed_of(backbone).replace(drop=drop)), draft)
+
+
+def _at_size(backbone: Stream.Config, draft: PictureDraft[T]) -> Stream.Config:
+    """A backbone for pictures of the size that is asked for, where it has learned no places."""
+    if "size" not in draft.request.settings:
+        return backbone
+    embed, size = embed_of(backbone), draft.encoded.codec.config.size
+    if embed.place is not None:
+        problem = f"the model has learned places for pictures of {embed.grid[0] * embed.stride} pixels"
+        raise WeftError(problem, where="--set size", fix="leave it out")
+    side = -(-size // embed.stride)
+    return backbone.replace(embed=embed.replace(grid=(side, side)))
 
 
 def batch_in_words(training: PictureTraining) -> str:

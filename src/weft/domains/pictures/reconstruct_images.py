@@ -108,7 +108,7 @@ class ReconstructImages(Task[PictureData, SeenPictures, HidingTraining]):
         return model, recipes.decided(draft, backbone, hiding_cost)
 
     def continued(self, draft: HidingDraft, origin: Loaded) -> tuple[Model.Config, HidingTraining]:
-        backbone = recipes.continued_backbone(origin, draft.training, 0.0)
+        backbone = recipes.continued_backbone(origin, draft, 0.0)
         model = _autoencoder(origin).config.replace(encoder=backbone)
         return with_lora(model, draft.training), recipes.decided(draft, backbone, hiding_cost)
 

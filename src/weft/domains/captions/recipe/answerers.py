@@ -15,7 +15,7 @@ from weft.domains.captions.recipe import captioners as captions
 from weft.domains.captions.recipe.captioners import USUAL_VOCAB, writer_size
 from weft.domains.captions.settings import AnswerTraining
 from weft.domains.pictures.dataset import PictureData
-from weft.domains.pictures.recipe import AT_LARGE_SIZE, KEPT, OF_A_PICTURE, PRESETS, VIT, operations
+from weft.domains.pictures.recipe import AT_LARGE_SIZE, EXCEPT_SIZE, KEPT, PRESETS, VIT, operations
 from weft.domains.texts.codec.text import TextCodec
 from weft.errors import ConfigError
 from weft.modalities import tokenizer_making as tokenizers
@@ -47,7 +47,7 @@ ANSWERING: Recipe[VisionSize] = Recipe(
         "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
     },
     preset_settings=AT_LARGE_SIZE,
-    fixed=(*OF_A_PICTURE, "context", "answer_context"),
+    fixed=(*EXCEPT_SIZE, "context", "answer_context"),
     kept=KEPT,
     frozen=("source.embed.picture", "source.picture"),
 )
@@ -191,9 +191,9 @@ def refuse_settings(request: Request, training: AnswerTraining) -> None:
     if request.origin is None:
         return
     goes_on = answers_already(request.origin.model)
-    fixed = [name for name in ("tokenizer", "vocab") if name in request.settings]
+    fixed = [name for name in ("tokenizer", "vocab", "size") if name in request.settings]
     if goes_on and fixed:
-        problem = f"{', '.join(fixed)}: the tokenizer is that of the run to start from"
+        problem = f"{', '.join(fixed)}: the tokenizer and the model are those of the run to start from"
         raise ConfigError(problem, where="--from", fix="leave it out")
     if training.lora and not goes_on:
         problem = "the decoder and the embeddings of questions are new, and LoRA cannot train new parts"

@@ -11,8 +11,8 @@ from weft.domains.captions.settings import CaptionTraining
 from weft.domains.pictures.dataset import PictureData
 from weft.domains.pictures.recipe import (
     AT_LARGE_SIZE,
+    EXCEPT_SIZE,
     KEPT,
-    OF_A_PICTURE,
     PRESETS,
     VIT,
     backbone_maker,
@@ -57,7 +57,7 @@ CAPTIONING: Recipe[VisionSize] = Recipe(
         "coca": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1, "batch": 128, "contrast": 1.0},
     },
     preset_settings=AT_LARGE_SIZE,
-    fixed=tuple(name for name in OF_A_PICTURE if name != "size"),
+    fixed=EXCEPT_SIZE,
     kept=(*KEPT, "contrast"),
     frozen=("source",),
 )
@@ -164,18 +164,6 @@ def on_features(model: Seq2Seq.Config, draft: CaptionDraft) -> Seq2Seq.Config:
         memory_dropout=LITTLE_DROPOUT if is_little(draft) else 0.0,
         memory_place=Add.Config(code=code) if embed.place is None else None,
     )
-
-
-def at_size(encoder: Stream.Config, draft: CaptionDraft) -> Stream.Config:
-    """An encoder for pictures of the size that is asked for, where it has learned no places."""
-    if "size" not in draft.request.settings:
-        return encoder
-    embed, size = embed_of(encoder), draft.encoded.codec.config.size
-    if embed.place is not None:
-        problem = f"the encoder has learned places for pictures of {embed.grid[0] * embed.stride} pixels"
-        raise ConfigError(problem, where="--set size", fix="leave it out")
-    side = -(-size // embed.stride)
-    return encoder.replace(embed=embed.replace(grid=(side, side)))
 
 
 def caption_cost(
