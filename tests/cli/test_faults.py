@@ -344,7 +344,7 @@ def test_a_fault_of_wefts_own_is_70_and_debug_shows_where(weft: Weft) -> None:
 
 @pytest.mark.parametrize("error", ["MemoryError()", "RuntimeError('DefaultCPUAllocator: can\\'t allocate memory')"])
 def test_too_little_memory_is_said_in_words(weft: Weft, error: str) -> None:
-    broken = f"from weft.training import loop\ndef full(*args): raise {error}\nloop.accumulate = full\n"
+    broken = f"from weft.training import passes\ndef full(*args): raise {error}\npasses.accumulate = full\n"
     message = weft.refused("train", "book.txt", *BRIEF, before=broken)
     assert "this machine has not enough memory" in message and "--set micro" in message
 

@@ -64,7 +64,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("weft.training.loop:Fit.step", 5),  # between two checkpoints
         ("weft.training.optimizer:Optimizer.step", 7),  # the loss is known, the weights are not changed
-        ("weft.training.loop.evaluate", 2),  # in an evaluation, next to a checkpoint
+        ("weft.training.passes.evaluate", 2),  # in an evaluation, next to a checkpoint
         ("weft.storage.store.write_file", 12),  # in the middle of a checkpoint
         ("weft.training.checkpoint._commit", 3),  # before a checkpoint has its name
         ("weft.runs.training.finish", 1),  # trained, not measured
@@ -134,7 +134,7 @@ def test_a_run_killed_twice_and_resumed_with_the_same_words_ends_the_same(weft: 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_a_signal_lets_the_step_finish_and_saves(weft: Weft, straight: Path, name: str) -> None:
-    done = weft(*TRAIN, "--out", "run", before=kill("weft.training.loop.accumulate", 5, name))
+    done = weft(*TRAIN, "--out", "run", before=kill("weft.training.passes.accumulate", 5, name))
     assert done.code == 75, done.err
     assert done.err.endswith(
         f"weft: stopped by {name} at step 5, and saved\n  -> go on with: weft train --resume --out run\n"
@@ -179,7 +179,7 @@ def test_a_second_signal_leaves_at_once_and_damages_nothing(weft: Weft, straight
 def test_signals_that_were_ignored_stay_ignored(weft: Weft) -> None:
     """As under nohup."""
     ignore = "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-    done = weft(*TRAIN, "--out", "run", before=ignore + kill("weft.training.loop.accumulate", 3, "SIGHUP"))
+    done = weft(*TRAIN, "--out", "run", before=ignore + kill("weft.training.passes.accumulate", 3, "SIGHUP"))
     assert done.code == 0, done.err
 
 
@@ -191,7 +191,7 @@ def test_a_reader_that_has_gone_stops_nothing(weft: Weft, straight: Path, closed
     pipes = f"import os\nread, write = os.pipe()\nos.close(read)\nfor n in {numbers}: os.dup2(write, n)\n" \
         "import sys\nsys.stdout, sys.stderr = (open(n, 'w', closefd=False) for n in (1, 2))\n"  # fmt: skip
     done = weft(*TRAIN, "--out", "run",
-                before=pipes + (kill("weft.training.loop.accumulate", 5, "SIGTERM") if stopped else ""))  # fmt: skip
+                before=pipes + (kill("weft.training.passes.accumulate", 5, "SIGTERM") if stopped else ""))  # fmt: skip
     assert done.code == (75 if stopped else 0)
     assert "Traceback" not in done.err and "BrokenPipe" not in done.err
     assert not stopped or weft(*RESUME).code == 0
@@ -255,12 +255,12 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stopped")
     (folder / "book.txt").write_text(text())
     weft = Weft(folder, folder)
-    assert weft(*TRAIN, "--out", "run", before=kill("weft.training.loop.accumulate", 5, "SIGTERM")).code == 75
+    assert weft(*TRAIN, "--out", "run", before=kill("weft.training.passes.accumulate", 5, "SIGTERM")).code == 75
     return folder / "run"
 
 
 def test_a_resumed_run_refuses_other_data(weft: Weft) -> None:
-    weft(*TRAIN, "--out", "run", before=kill("weft.training.loop.accumulate", 5, "SIGTERM"))
+    weft(*TRAIN, "--out", "run", before=kill("weft.training.passes.accumulate", 5, "SIGTERM"))
     with open(weft.folder / "book.txt", "a") as book:
         book.write("One more line.\n")
     message = weft.refused_here(*RESUME)
@@ -279,7 +279,7 @@ def test_a_stopped_run_can_be_used_and_says_how_far_it_came(weft: Weft, stopped:
     "name", ["ünïcödé λ", "with space", "new\nline", "esc\x1b[31m", "-dash", "q'uote\"", "x" * 255, "a/deep/place"]
 )
 def test_odd_names_for_a_run_work(weft: Weft, name: str) -> None:
-    done = weft(*TRAIN, f"--out={name}", before=kill("weft.training.loop.accumulate", 3, "SIGTERM"))
+    done = weft(*TRAIN, f"--out={name}", before=kill("weft.training.passes.accumulate", 3, "SIGTERM"))
     assert done.code == 75 and "\x1b" not in done.err, done.err
     done = weft("train", "--resume", f"--out={name}", "--json")
     assert done.code == 0 and done.json["run"] == name, done.err

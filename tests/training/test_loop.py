@@ -18,7 +18,7 @@ from weft.errors import ConfigError, DataError, Diverged, Interrupted, StorageEr
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
 from weft.storage import store
-from weft.training import checkpoint, loop
+from weft.training import checkpoint, loop, passes
 from weft.training.claim import claim
 from weft.training.folder import RunFolder
 from weft.training.job import State
@@ -140,8 +140,8 @@ def test_stopped_and_resumed_is_never_stopped_whatever_the_settings(tmp_path: Pa
 def test_a_crash_anywhere_in_a_step_loses_nothing(
     tmp_path: Path, whole: Any, monkeypatch: pytest.MonkeyPatch, place: str, step: int
 ) -> None:
-    homes = {"accumulate": (loop, "accumulate"), "step": (Optimizer, "step"), "spread": (loop.Weights, "clear"),
-             "evaluate": (loop, "evaluate"), "note": (RunFolder, "note"), "save": (checkpoint, "_commit"),
+    homes = {"accumulate": (passes, "accumulate"), "step": (Optimizer, "step"), "spread": (loop.Weights, "clear"),
+             "evaluate": (passes, "evaluate"), "note": (RunFolder, "note"), "save": (checkpoint, "_commit"),
              "prune": (checkpoint, "prune")}  # fmt: skip
     home, name = homes[place]
     before, calls = getattr(home, name), []
@@ -230,7 +230,7 @@ def test_patience_stops_early_and_a_resume_after_the_last_step_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worse = iter(range(1, 1000))
-    monkeypatch.setattr(loop, "evaluate", lambda job, most=None: HeldOutScore(float(next(worse))))
+    monkeypatch.setattr(passes, "evaluate", lambda job, most=None: HeldOutScore(float(next(worse))))
     listener = Listener()
     ended = go(tmp_path / "run", steps=40, patience=2, progress=listener)
     said = "no better held-out loss in 2 evaluations: training ends early (early stopping), at step 11"
@@ -252,7 +252,7 @@ def test_a_run_stopped_while_it_lands_goes_on_as_if_never_stopped(
 
     def worse() -> None:
         losses = iter(range(1, 1000))
-        monkeypatch.setattr(loop, "evaluate", lambda job, most=None: HeldOutScore(float(next(losses))))
+        monkeypatch.setattr(passes, "evaluate", lambda job, most=None: HeldOutScore(float(next(losses))))
 
     worse()
     whole = run("whole")
@@ -288,7 +288,7 @@ def test_of_classifiers_the_last_weights_are_kept_unless_others_were_clearly_mor
 
 def test_the_best_weights_on_held_out_data_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     losses = iter([3.0, 1.0, 2.0, 4.0])
-    monkeypatch.setattr(loop, "evaluate", lambda job, most=None: HeldOutScore(next(losses)))
+    monkeypatch.setattr(passes, "evaluate", lambda job, most=None: HeldOutScore(next(losses)))
     listener = Listener()
     best = go(tmp_path / "run", progress=listener)
     assert listener.said == ["the weights of step 6 did better on held-out data and are kept"]
@@ -458,7 +458,7 @@ def test_a_run_that_ends_worse_than_knowing_nothing_says_so(tmp_path: Path) -> N
 def test_where_a_fresh_model_does_not_fit_beside_the_trained_one_the_run_ends_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    models, evaluate = [], loop.evaluate
+    models, evaluate = [], passes.evaluate
 
     def cramped(job: Any, **more: Any) -> HeldOutScore:
         models.append(job.model)
@@ -466,7 +466,7 @@ def test_where_a_fresh_model_does_not_fit_beside_the_trained_one_the_run_ends_al
             raise torch.OutOfMemoryError("no room")
         return evaluate(job, **more)
 
-    monkeypatch.setattr(loop, "evaluate", cramped)
+    monkeypatch.setattr(passes, "evaluate", cramped)
     ended = go(tmp_path / "run", model="gpt", lr=10.0, steps=12, evaluate_every=1000)
     assert models[-1] is not models[0] and ended.warning == ""
 

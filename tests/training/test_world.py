@@ -143,10 +143,10 @@ def test_a_signal_to_one_process_stops_all_of_them_and_is_saved_once(weft: Weft)
 
 
 def test_a_number_that_is_not_one_in_one_process_stops_all_in_the_same_step(weft: Weft) -> None:
-    poison = "from weft.training import loop\naccumulate = loop.accumulate\n" \
+    poison = "from weft.training import passes\naccumulate = passes.accumulate\n" \
         "def poisoned(job, indices, step, mine):\n    sums = accumulate(job, indices, step, mine)\n" \
         "    sums.total = float('nan') if step == 3 else sums.total\n" \
-        "    return sums\nloop.accumulate = poisoned\n"  # fmt: skip
+        "    return sums\npasses.accumulate = poisoned\n"  # fmt: skip
     done = together(weft, *TRAIN, "--steps", "8", "--out", "run", before={1: poison})
     assert [one.code for one in done] == [2, 2], done[0].err + done[1].err
     for one in done:
@@ -188,12 +188,12 @@ def test_a_process_that_dies_takes_the_others_with_it_and_what_was_saved_is_kept
 
 HANGS = """
 import time
-from weft.training import loop
-accumulate = loop.accumulate
+from weft.training import passes
+accumulate = passes.accumulate
 def hanging(job, indices, step, mine):
     if step == 2: time.sleep(1000)
     return accumulate(job, indices, step, mine)
-loop.accumulate = hanging
+passes.accumulate = hanging
 """
 
 

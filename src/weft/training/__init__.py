@@ -1,6 +1,7 @@
 """Training: the loop, the optimizer, the run folder and its checkpoints. Refuses to know tasks and modalities.
 
     loop                              Fit.run: the page to read, in execution order
+    passes                            what a step computes: gradients of a batch, the score on held-out data
     run, work, job                    a run from its parts to its folder; what is trained; where it stands
     settings, schedule, pace          settings of training; learning rates and ends; a run by minutes keeps its time
     optimizer, muon, row_sgd          every parameter in one group: AdamW, Muon, rows of tables

@@ -1,6 +1,5 @@
 """The training loop: `Fit.run` is the page to read, in execution order. Knows no model, no modality and no task."""
 
-import hashlib
 import math
 import statistics
 from collections import deque
@@ -10,21 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from weft.amounts import count
-from weft.batches.order import key
-from weft.batches.pieces import pieces
-from weft.batches.source import apart, divides
-from weft.core import beside, draws
+from weft.batches.source import apart
 from weft.core.trunk import recompute_blocks
 from weft.errors import Diverged, Interrupted
 from weft.models.outline import own_tensors
-from weft.training.compiling import compile_blocks, compiles, eagerly, uncompile
+from weft.training import passes
+from weft.training.compiling import compile_blocks, compiles, uncompile
 from weft.training.job import Clock, Job, State
 from weft.training.optimizer import Optimizer
-from weft.training.others import OtherProcesses
 from weft.training.pace import EVALUATIONS, LEAST_PROBE, Pace
 from weft.training.parallel import distribute
 from weft.training.precision import LossScale, Weights, pick_precision
@@ -32,7 +27,7 @@ from weft.training.schedule import rate
 from weft.training.score import HeldOutScore
 from weft.training.shards import Cut
 from weft.training.slowness import Slowness
-from weft.training.sums import Sums, counted, to_differentiate
+from weft.training.sums import Sums
 from weft.training.watching import divergence, doing_well, jump
 
 SAVE_EVERY = 60.0  # seconds between checkpoints, unless the user gives steps
@@ -176,7 +171,7 @@ class Fit:
         indices = np.arange(training.batch, dtype=np.int64) + state.step * training.batch
         waited = job.world.waited
         job.scale = self.scale.value
-        own = accumulate(job, indices, state.step, self.mine)
+        own = passes.accumulate(job, indices, state.step, self.mine)
         if slow := self.slowness.note(self.clock.now() - began - (job.world.waited - waited)):
             job.progress.say(slow)
         told = (job.stop.asked is not None, self.clock.now() if job.world.first else 0.0)
@@ -273,7 +268,7 @@ class Fit:
         """Whether there is time for a look. A run by minutes first measures what looking costs."""
         if not self.pace.gauged:
             began = self.clock.now()
-            evaluate(self.job, most=LEAST_PROBE)
+            passes.evaluate(self.job, most=LEAST_PROBE)
             self.pace.gauge(self.spent_since(began))
         affords = self.pace.affords_look()
         if not affords and not self.skipped and self.job.training.evaluate_every:
@@ -290,7 +285,7 @@ class Fit:
     def look(self) -> float:
         """Score part of the held-out data and keep the weights if they are the best so far."""
         state, began = self.state, self.clock.now()
-        score = self.agreed(evaluate(self.job, most=self.pace.probe))
+        score = self.agreed(passes.evaluate(self.job, most=self.pace.probe))
         if not math.isfinite(score.loss):
             raise self.diverged("the held-out loss is not a finite number")
         if self.job.objective.comparable:
@@ -367,11 +362,11 @@ class Fit:
     def choose(self) -> dict[str, Tensor]:
         """The last weights, the average of late ones, or earlier ones that were clearly better on held-out data."""
         state, say = self.state, self.job.progress.say
-        self.score = last = evaluate(self.job, most=self.pace.probe)
+        self.score = last = passes.evaluate(self.job, most=self.pace.probe)
         if self.average is not None:
             before = self.weights.kept()
             self.weights.load(self.average)
-            averaged = evaluate(self.job, most=self.pace.probe)
+            averaged = passes.evaluate(self.job, most=self.pace.probe)
             if not last.beats(averaged):
                 say(f"the average of {state.averaged} snapshots of the weights is kept (weight averaging)")
                 self.score = last = averaged
@@ -389,67 +384,3 @@ class Fit:
 def lower_rate(lr: float) -> float:
     """The learning rate advised where one was too high."""
     return float(f"{min(lr / 3, MAX_ADVISED_LR):.1g}")
-
-
-def accumulate(job: Job, indices: np.ndarray, step: int, mine: slice = slice(None)) -> Sums:
-    """Forward and backward over this process's samples, in pieces of `micro`; returns the sums of losses and counts.
-
-    Gradients are `job.scale` times those of the loss.
-    """
-    job.model.train()
-    seed_step(job.training.seed, step, job.world.rank, job.device)
-    as_one = job.training.as_one and job.world.size > 1
-    own, others = indices[mine], OtherProcesses(job.world) if as_one else None
-    batch = job.source.batch(indices, mine) if as_one and divides(job.source) else job.source.batch(own)  # type: ignore[call-arg]
-    counts, sums = counted(job.objective, batch, job.world), Sums()
-    work = [(piece, chance, 1) for piece, chance in computed(job, batch, own)]
-    if as_one and (not work or (apart(job.source) and len(own) * job.world.size < len(indices))):
-        spare = indices[:1]  # others compute one piece more, and all wait for one another: this one does not count
-        work += [(piece, chance, 0) for piece, chance in computed(job, job.source.batch(spare), spare)][:1]
-    for place, (piece, chance, times) in enumerate(work, 1):
-        job.compute.synchronize(place == len(work))
-        with draws.opened(chance), beside.standing(others if times else None):
-            loss = job.compute(piece.to(job.device)).times(times)
-            if loss.count or job.compute.share is not None:  # the others wait for the gradients of an empty piece too
-                whole = to_differentiate(loss, counts)
-                (whole if job.scale == 1.0 else whole * job.scale).backward()
-        sums.add(loss)
-        if chance is not None and chance.unknown - job.unplaced:
-            job.unplaced |= chance.unknown
-            rows = " and ".join(map(str, sorted(chance.unknown)))
-            job.progress.say(
-                f"dropout on {rows} rows for {len(own)} samples is drawn by process: whose they are is unknown"
-            )
-    return sums.read()
-
-
-def computed(job: Job, batch: Any, indices: np.ndarray) -> Iterator[tuple[Any, draws.Chance | None]]:
-    """The pieces of a batch, and what draws for the samples in them; None for torch's generator."""
-    training = job.training
-    if training.as_one:
-        return pieces(batch, indices, training.micro, key(training.seed, "chance"))
-    each = training.micro or len(batch)
-    return ((batch[start : start + each], None) for start in range(0, len(batch), each))
-
-
-def evaluate(job: Job, *, most: int | None = None) -> HeldOutScore:
-    """The score of the model on held-out data, at most `most` samples of it. Further terms count by their weights."""
-    job.model.eval()
-    sums, wrong = Sums(), 0
-    judged = True  # whether every answer is right or wrong
-    alone = job.compute.share is None
-    with torch.inference_mode() if alone else torch.no_grad(), eagerly(job):  # gathered weights serve training too
-        for batch in job.source.held_out(most=most):
-            loss = job.compute(batch.to(job.device))
-            sums.add(loss)
-            judged, wrong = judged and loss.wrong is not None, wrong + (loss.wrong or 0)
-    job.compute.let_go()
-    return HeldOutScore(sums.loss, wrong / sums.count if judged and sums.count else None, int(sums.count))
-
-
-def seed_step(seed: int, step: int, rank: int, device: torch.device) -> None:
-    """Seed what torch's generator draws by (seed, step, rank) alone: resuming restores nothing."""
-    digest = hashlib.sha256(f"{seed} {step} {rank}".encode()).digest()
-    # torch.manual_seed writes down the stack for each kind of device that is absent: up to half a millisecond
-    seeded = torch.default_generator.manual_seed if device.type == "cpu" else torch.manual_seed
-    seeded(int.from_bytes(digest[:8], "little") >> 1)

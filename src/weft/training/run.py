@@ -18,7 +18,7 @@ from weft.models.outline import built, outline, own_tensors
 from weft.models.stream import Model
 from weft.storage.soundness import broken_tensors
 from weft.storage.store import shown
-from weft.training import loop
+from weft.training import loop, passes
 from weft.training.board import Board
 from weft.training.checkpoint import STATE, Checkpoint, latest, set_aside
 from weft.training.devices import device_memory, pick_device
@@ -175,7 +175,7 @@ def _worse_than_nothing(work: Work, job: loop.Job, fit: loop.Fit) -> str:
     try:
         with torch.random.fork_rng(devices=[]):
             fresh = build(work.model, work.training.seed).to(job.device)
-            nothing = loop.evaluate(replace(job, model=fresh), most=fit.pace.probe)
+            nothing = passes.evaluate(replace(job, model=fresh), most=fit.pace.probe)
     except torch.OutOfMemoryError:  # the trained model and its optimizer are still there
         return ""
     if not nothing.clearly_beats(score):

@@ -13,7 +13,7 @@ from weft.core.threads import suited_threads
 from weft.core.trunk import recompute_blocks
 from weft.models.outline import outline
 from weft.models.stream import Model
-from weft.training import loop
+from weft.training import loop, passes
 from weft.training.optimizer import Optimizer
 from weft.training.precision import Weights, pick_precision
 from weft.training.progress import Progress
@@ -49,7 +49,7 @@ def trial_steps(work: Work, device: torch.device, share: float = 1.0) -> Iterato
     samples = max(1, round(work.training.batch / share))
     for step in itertools.count():
         start = time.perf_counter()
-        sums = loop.accumulate(job, np.arange(samples) + step * work.training.batch, step)
+        sums = passes.accumulate(job, np.arange(samples) + step * work.training.batch, step)
         weights.collect()
         optimizer.step(sums.count, rate(step, 0.0, work.training.warmup, work.training.schedule))
         weights.clear()
