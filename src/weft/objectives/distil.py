@@ -1,6 +1,7 @@
 """Distil: the student's answer to each view of a picture, against the teacher's answers to the whole."""
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from weft.batches.views import Views
@@ -21,7 +22,11 @@ class Distil(Objective):
         self.config = config
 
     def __call__(self, model: Distilled, batch: Views) -> Loss:
+        found = self.pairs(model, batch)
+        return Loss(found.sum(), found.numel())
+
+    def pairs(self, model: Distilled, batch: Views) -> Float[Tensor, "P B"]:
+        """The loss of each of P pairs of views, for each picture."""
         taught = model.over(model.taught, batch.wide)
         answers = [*model.over(model, batch.wide), *model.over(model, batch.near)]
-        pairs: list[Tensor] = [-(t * s).sum(-1) for i, t in enumerate(taught) for j, s in enumerate(answers) if i != j]
-        return Loss(torch.stack(pairs).sum(), len(pairs) * len(batch))
+        return torch.stack([-(t * s).sum(-1) for i, t in enumerate(taught) for j, s in enumerate(answers) if i != j])

@@ -322,6 +322,12 @@ def test_small_matrices_learn_beside_a_backbone(
         assert same and all(torch.equal(before[name], after[name]) for name in same)
 
 
+def test_a_student_is_measured_picture_by_picture(photos: Path, tmp_path: Path) -> None:
+    run = weft.train(photos, task="distill-images", preset="tiny", steps=1, out=tmp_path / "run", quiet=True)
+    report = run.evaluate(str(photos))
+    assert report["examples"] == report["comparison"]["examples"] > 16
+
+
 def test_a_student_goes_on_with_its_own_projector(photos: Path, tmp_path: Path) -> None:
     sizes = {"model.projector.outputs": 16, "model.projector.hidden": 8, "model.projector.narrow": 4}
     run = train(photos, task="distill-images", out=tmp_path / "run", near=1, **sizes)

@@ -153,20 +153,21 @@ class DistillImages(Task[PictureData, SeenPictures, ViewsTraining]):
         model, training = _student(run), from_json(run.config["training"], ViewsTraining)
         frames, stride, mark = pictures.frames_for(run, held_out), embed_of(model.config).stride, key("", 0, "augment")
         objective, device = Distil.Config().build(), next(model.parameters()).device
-        total, seen, entropy = 0.0, 0, 0.0
-        rows, outputs = list[tuple[float, int]](), 1
+        rows, entropy, outputs = list[tuple[float, int]](), 0.0, 1
         with counted(progress, len(frames), "pictures") as count:
             for _, batch in MultiCrop(training.near, training.augment, stride, mark).of_all(frames):
                 batch = batch.to(device)
-                loss = objective(model.eval(), batch)
-                total, seen = total + float(loss.total), seen + loss.count
-                rows.append((float(loss.total), loss.count))
+                losses = objective.pairs(model.eval(), batch)
+                rows += [(total, len(losses)) for total in losses.sum(0).tolist()]
                 shares = model.taught(batch.wide[0]).mean(0)
                 entropy += float(-(shares * shares.clamp(min=1e-12).log()).sum()) * len(batch)
                 outputs = len(shares)
                 count(len(batch))
-        metrics = {"loss": total / max(1, seen), "variety": entropy / max(1, len(held_out))}
         own = np.array(rows, float).reshape(-1, 2)
+        metrics = {
+            "loss": float(own[:, 0].sum() / max(1.0, own[:, 1].sum())),
+            "variety": entropy / max(1, len(held_out)),
+        }
         even = np.stack([own[:, 1] * math.log(outputs), own[:, 1]], 1)
         plain = Baseline("uniform", "all outputs alike", Tally("loss", even, lower=True))
         return Measured(
