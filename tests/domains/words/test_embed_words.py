@@ -12,6 +12,7 @@ from weft.cli.app import run as command
 from weft.domains.words.sample import drawn_sentences, questions
 from weft.errors import ConfigError, DataError, WeftError
 from weft.interop.word_files import is_word_file, read_word_file, write_word_file
+from weft.tasks.request import Measured
 
 WORDS = ["king", "queen", "man", "woman", "Rome"]
 VECTORS = np.array([[1, 1, 0], [1, -1, 0], [0, 1, 0.2], [0, -1, 0.2], [0.3, 0.1, 2]], np.float32)
@@ -232,8 +233,16 @@ def test_published_vectors_answer_as_published(shared_data: Path, tmp_path: Path
 def test_vectors_that_are_all_alike_say_that_nothing_is_learned_yet(given: weft.Run, tmp_path: Path) -> None:
     from weft.runs.importing import import_run
 
-    assert "learned nothing yet" not in given.task.example(given.loaded, None)  # type: ignore[arg-type]
+    nothing = Measured(0, {})
+    assert "learned nothing yet" not in given.task.example(given.loaded, nothing)
     np.savez(tmp_path / "alike.npz", words=np.array(WORDS), vectors=VECTORS * 0.01 + 1)
     import_run(tmp_path / "alike.npz", tmp_path / "run")
     run = weft.load(tmp_path / "run")
-    assert "learned nothing yet" in run.task.example(run.loaded, None)  # type: ignore[arg-type]
+    assert "learned nothing yet" in run.task.example(run.loaded, nothing)
+
+
+def test_a_loss_that_frequencies_have_too_says_that_nothing_is_learned_yet(given: weft.Run) -> None:
+    def said(loss: float) -> str:
+        return given.task.example(given.loaded, Measured(1, {"loss": loss, "frequency_loss": 2.0}))
+
+    assert "learned nothing yet" in said(2.0) and "learned nothing yet" not in said(1.9)

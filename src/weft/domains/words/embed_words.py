@@ -40,9 +40,9 @@ from weft.training.progress import Progress
 
 WordDraft = Draft[WordData, WordIds, WordTraining]
 ALL_ALIKE = 0.8  # mean cosine of all words from which on nothing is known to be learned
-LEARNED_NOTHING = (
-    "All words are nearly alike (mean cosine {:.2f}): the vectors have learned nothing yet. More text helps most; with "
-    "the same text more time does (--minutes), or starting from vectors of a large text (weft import, then --from)."
+WHAT_HELPS = (
+    "the vectors have learned nothing yet. More text helps most; with the same text more time does (--minutes), or "
+    "starting from vectors of a large text (weft import, then --from)."
 )
 
 
@@ -115,8 +115,7 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
         some = [words[i] for i in np.linspace(0, len(words) - 1, 6).astype(int)[1:4]]
         found = self.predict(run, [Given(word, word) for word in some], self.Predict(top=5), None)
         lines = [self.shown(one.values) for one in found]
-        alike = mean_cosine(space_of(run).unit)
-        return "\n".join([*lines, *([LEARNED_NOTHING.format(alike)] if alike > ALL_ALIKE else [])])
+        return "\n".join([*lines, *_nothing_learned(mean_cosine(space_of(run).unit), measured)])
 
     def gives(self, run: Loaded) -> Gives:
         return Gives("ranking", columns=("nearest", "similarity"))
@@ -172,3 +171,13 @@ class EmbedWords(Task[WordData, WordIds, WordTraining]):
 
     def write_file(self, run: Loaded, path: Path, to: str) -> str:
         return write_words(run, path)
+
+
+def _nothing_learned(alike: float, measured: Measured) -> list[str]:
+    """What to say of vectors that know nothing of which word stands beside which, where that is so."""
+    if alike > ALL_ALIKE:
+        return [f"All words are nearly alike (mean cosine {alike:.2f}): {WHAT_HELPS}"]
+    loss, frequency = (measured.metrics.get(name) for name in ("loss", "frequency_loss"))
+    if loss is None or frequency is None or loss < frequency:
+        return []
+    return [f"The frequencies of words alone do as well on held-out text: {WHAT_HELPS}"]
