@@ -3,7 +3,7 @@
     python bench/serving_models.py gpt2-hf [--layers 12]
     weft import gpt2-hf --out gpt2
 
-Its tokenizer has GPT-2's number of tokens, of which bytes alone are ever written into a prompt.
+Its tokenizer has GPT-2's number of tokens, of which bytes alone, and `th`, are ever read in a prompt.
 """
 
 import argparse
@@ -22,8 +22,9 @@ def main() -> None:
     asked = words.parse_args()
     config = GPT2Config(n_layer=asked.layers)
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    names = [*letters, *(f"<{number}>" for number in range(config.vocab_size - len(letters) - 1)), END]
-    made = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, []))
+    names = [*letters, *(f"<{number}>" for number in range(config.vocab_size - len(letters) - 2)), "th", END]
+    # One pair is merged: llama.cpp opens no tokenizer without.
+    made = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, [("t", "h")]))
     made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     PreTrainedTokenizerFast(tokenizer_object=made, bos_token=END, eos_token=END).save_pretrained(asked.folder)
     torch.manual_seed(0)
