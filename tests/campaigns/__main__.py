@@ -19,6 +19,7 @@ from campaigns import (
     outputs,
     saves,
     subjects,
+    uploads,
 )
 from campaigns.tally import Tally, table, write_between
 
@@ -33,6 +34,7 @@ CAMPAIGNS: dict[str, Callable[[Path, int], Tally]] = {
     "outputs": lambda place, count: outputs.outputs(place / "outputs"),
     "hostile-folders": lambda place, count: hostile.hostile(place / "hostile"),
     "lying-files": lambda place, count: lying.lying(place / "lying"),
+    "uploads": lambda place, count: uploads.uploads(place / "uploads"),
     "model-types": lambda place, count: model_types.model_types(place / "types"),
 }
 FAMILIES = "families"  # its table is of another kind, and stands on another page

@@ -3,6 +3,7 @@
 import os
 import pickle
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 import torch
 from helpers import fresh
 
+import weft
 from campaigns import families
 from campaigns import hostile as folders
+from campaigns import uploads as inputs
 from campaigns.answers import answers
 from campaigns.flips import flips
 from campaigns.hostile import hostile
@@ -125,6 +128,45 @@ def test_a_sample_of_lying_files_is_refused_by_name(tmp_path: Path) -> None:
     quick = [kind for kind in EVERY if kind not in ("Parquet", "fields")]  # whose libraries take long to load
     found = lying(tmp_path, quick, most=1)
     assert found.total == len(quick) == 7 and found.problems == []
+
+
+def sampled_uploads() -> list[str | None]:
+    """What was wrong with the answers to some hostile inputs, and, last, to a whole one."""
+    from helpers.serving import FINISHED, asked
+
+    from weft.web.app import application
+    from weft.web.guard import Allowed
+    from weft.web.table import RunTable, ServedRun
+
+    served = [ServedRun("classify-images", weft.load(FINISHED / "classify-images"))]
+    served.append(ServedRun("graph", weft.load(inputs.RUNS / "graph" / "finished")))
+    app, state = application(RunTable(served), Allowed(1))
+
+    def ask(run: str, ending: str, body: bytes) -> tuple[int, bytes]:
+        return asked(app, f"/api/predict/{run}", body, kind="application/octet-stream", query=f"ending={ending}")
+
+    try:
+        whole = inputs.Upload("classify-images", ".png", lambda: inputs.GOOD["classify-images"][1], "a whole picture")
+        some = (*islice(inputs.pictures(), 0, None, 9), *islice(inputs.graphs(), 0, 12, 2), whole)
+        return [inputs.tried(ask, one) for one in some]
+    finally:
+        state.engine.close()
+
+
+def test_a_sample_of_hostile_inputs_is_refused_by_a_server_with_a_reason(process: fresh.Fresh) -> None:
+    """In a process without checks of shapes: these would read pictures, and call what is damaged a fault of weft."""
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    *found, whole = process.call("campaigns.test_campaigns.sampled_uploads")
+    assert len(found) >= 18 and not any(found), found
+    assert "a whole picture: 200" in whole, "what is answered is noticed"
+
+
+@pytest.mark.slow
+def test_hostile_inputs_are_refused_by_a_server_with_a_reason(tmp_path: Path) -> None:
+    pytest.importorskip("uvicorn")
+    found = inputs.uploads(tmp_path)
+    assert found.total >= 270 and found.problems == []
 
 
 @pytest.mark.slow

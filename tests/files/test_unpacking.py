@@ -84,6 +84,18 @@ def test_what_becomes_far_larger_than_its_file_is_refused(name: str, tmp_path: P
         read(tmp_path / name)
 
 
+def test_a_parquet_file_that_says_what_it_becomes_is_refused_before_a_row_is_read(tmp_path: Path, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    table = pyarrow.table({"text": ["a" * 2**20] * 4})
+    parquet.write_table(table, path, compression="zstd", use_dictionary=False, write_statistics=False)
+    monkeypatch.setattr("weft.files.parquet._rows", lambda *given: pytest.fail("it is read"))
+    with pytest.raises(DataError, match="over 250 times as much"):
+        next(parquet_rows(path))
+
+
 def test_a_packed_text_is_looked_through_before_more_than_its_first_piece_is_used(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(unpacking, "FREE", 3 * 2**20)
     packed_text(tmp_path / "a.txt.gz", b"a line\n" * 2**20)

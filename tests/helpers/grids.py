@@ -11,6 +11,7 @@ from weft.domains.fields.reading.scanned import open_fields
 from weft.errors import DataError
 
 xr = pytest.importorskip("xarray", reason="xarray is not installed")
+h5py = pytest.importorskip("h5py", reason="h5py is not installed")
 for name in ("h5netcdf", "zarr", "scipy", "cftime"):
     pytest.importorskip(name, reason=f"{name} is not installed")
 
@@ -70,3 +71,27 @@ def refused(*paths: Path, names: tuple[str, ...] = ()) -> str:
     with pytest.raises(DataError) as caught:
         opened(*paths, names=names)
     return str(caught.value)
+
+
+# Files of HDF5 that lead elsewhere, or claim more than they hold
+
+
+def linked(file: Any) -> None:
+    file["elsewhere"] = h5py.ExternalLink("secret.nc", "/t2m")
+
+
+def virtual(file: Any) -> None:
+    layout = h5py.VirtualLayout((12, 6, 8), "f4")
+    layout[:] = h5py.VirtualSource("secret.nc", "t2m", (12, 6, 8))
+    file.create_virtual_dataset("elsewhere", layout)
+
+
+def external(file: Any) -> None:
+    file.create_dataset("elsewhere", (12, 6, 8), "f4", external=[("secret.bin", 0, 4 * 12 * 6 * 8)])
+
+
+def huge(file: Any) -> None:
+    file.create_dataset("elsewhere", (10**6, 10**6), "f4", chunks=(10**5, 10**4))
+
+
+LEADING_ELSEWHERE = {"linked": linked, "virtual": virtual, "external": external, "huge": huge}

@@ -200,5 +200,5 @@ def in_a_file(one: Given, content: Content) -> Iterator[Path]:
             yield path
         except WeftError as error:
             said = (text.replace(str(path), one.name or "input") for text in (error.problem, error.where, error.fix))
-            problem, where, fix = said
-            raise type(error)(problem, where=where, fix=fix) from None
+            error.problem, error.where, error.fix = error.args = tuple(said)
+            raise

@@ -5,13 +5,12 @@ import os
 import shutil
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.grids import dataset, everything, numbers, opened, refused, stored, written
+from helpers.grids import LEADING_ELSEWHERE, dataset, everything, numbers, opened, refused, stored, written
 
 from weft.domains.fields.reading import probe
 from weft.domains.fields.reading.scanned import open_fields
@@ -67,33 +66,29 @@ def test_what_a_process_of_its_own_finds_is_the_same_as_here(tmp_path: Path) -> 
         open_fields([path], ["u"])
 
 
-def linked(file: Any) -> None:
-    file["elsewhere"] = h5py.ExternalLink("secret.nc", "/t2m")
-
-
-def virtual(file: Any) -> None:
-    layout = h5py.VirtualLayout((12, 6, 8), "f4")
-    layout[:] = h5py.VirtualSource("secret.nc", "t2m", (12, 6, 8))
-    file.create_virtual_dataset("elsewhere", layout)
-
-
-def external(file: Any) -> None:
-    file.create_dataset("elsewhere", (12, 6, 8), "f4", external=[("secret.bin", 0, 4 * 12 * 6 * 8)])
-
-
-def huge(file: Any) -> None:
-    file.create_dataset("elsewhere", (10**6, 10**6), "f4", chunks=(10**5, 10**4))
-
-
 @pytest.mark.parametrize(
     ("craft", "words"),
-    [(linked, "external link"), (virtual, "virtual dataset"), (external, "in another file"), (huge, "one chunk of")],
+    [
+        ("linked", "external link"),
+        ("virtual", "virtual dataset"),
+        ("external", "in another file"),
+        ("huge", "one chunk of"),
+    ],
 )
-def test_hdf5_files_that_lead_elsewhere_are_refused(craft: Callable[[Any], None], words: str, tmp_path: Path) -> None:
+def test_hdf5_files_that_lead_elsewhere_are_refused(craft: str, words: str, tmp_path: Path) -> None:
     written(tmp_path / "secret.nc", dataset())
     with h5py.File(path := written(tmp_path / "a.nc", dataset()), "a") as file:
-        craft(file)
+        LEADING_ELSEWHERE[craft](file)
     assert words in refused(path)
+
+
+def test_more_steps_than_any_file_has_are_refused_before_they_are_counted(tmp_path: Path) -> None:
+    import h5netcdf
+
+    with h5netcdf.File(path := tmp_path / "a.nc", "w") as file:
+        file.dimensions = {"time": 10**9, "lat": 6, "lon": 8}
+        file.create_variable("t2m", ("time", "lat", "lon"), "f4", chunks=(1000, 6, 8))
+    assert "1,000,000,000 steps along" in refused(path)
 
 
 def test_references_to_objects_are_never_followed(tmp_path: Path) -> None:

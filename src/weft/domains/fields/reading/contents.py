@@ -22,6 +22,7 @@ from weft.files.decoding import shown
 if TYPE_CHECKING:
     import xarray as xr
 
+MOST_STEPS = 2**26  # along one dimension: 7,600 years of hours, whose coordinate fills 0.5 GB
 Skipped = list[tuple[str, str]]
 
 
@@ -133,9 +134,12 @@ class _File:
     def coordinate(self, dim: str) -> tuple[np.ndarray, Mapping[str, Any]]:
         """The values along a dimension and their attributes; it is counted where the file gives none."""
         if dim not in self.known:
-            variable = self.dataset.variables.get(self.named[dim])
+            variable, size = self.dataset.variables.get(self.named[dim]), self.dataset.sizes[dim]
+            if size > MOST_STEPS:
+                problem = f"{size:,} steps along {self.named[dim]}; weft reads at most {MOST_STEPS:,} of a file"
+                raise DataError(problem, where=self.where, fix="split the file, or check its dimensions")
             try:
-                values = np.arange(self.dataset.sizes[dim]) if variable is None else np.asarray(variable.values)
+                values = np.arange(size) if variable is None else np.asarray(variable.values)
             except Exception as error:
                 raise damaged(self.path, error) from None
             attributes = {} if variable is None else dict(variable.attrs)
