@@ -1,5 +1,8 @@
 """Who may ask: raw requests that other pages, other names and broken clients send. Nothing of it reaches a run."""
 
+import sys
+from typing import Any
+
 import pytest
 from helpers.serving import Answered, Running, until
 
@@ -93,28 +96,44 @@ def test_what_is_no_plain_request_is_refused_and_the_connection_closed(server: R
     assert server.get("/healthz").status == 200
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/..",
-        "/../etc/passwd",
-        "/%2e%2e/%2e%2e/etc/passwd",
-        "/%252e%252e/x",
-        "/..\\x",
-        "/page/..%2fapp.py",
-        "/%00",
-        "//etc/passwd",
-        "/api/predict/..%2f..%2fetc",
-        "/api/predict/%2fetc%2fpasswd",
-        "/C:\\x",
-        "/%c0%ae%c0%ae/",
-        "/healthz/",
-        "/page-secret",
-    ],
-)
-def test_a_path_leads_to_no_file(server: Running, path: str):
-    assert server.get(path).status in (404, 405)
-    assert server.post(path, ASK).status in (404, 405)
+UNDER = ("/", "/page/", "/look/", "/v1/models/", "/api/predict/", "/api/training/")
+ASTRAY = (
+    "..", "../../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%2e%2e/%2e%2e/etc/passwd", "%252e%252e%252fetc%252fpasswd",
+    "..\\..\\etc\\passwd", "..%5c..%5cetc%5cpasswd", "....//....//etc/passwd", "..;/etc/passwd", "/etc/passwd",
+    "%2fetc%2fpasswd", "page.js%00.html", "%00", "C:\\Windows\\win.ini", "C%3a%5cWindows%5cwin.ini", "\\\\host\\share",
+    "%5c%5chost%5cshare", "%c0%ae%c0%ae%c0%afetc%c0%afpasswd", "%ef%bc%8fetc", "~/.ssh/id_rsa", "*", "index.html",
+    "file:///etc/passwd", "page.js/", "page.js/..", "-secret/page.js", "language-model/../../weights",
+)  # fmt: skip
+
+opened: list[str] | None = None  # what this process opens while somebody watches
+
+
+def watch(event: str, args: tuple[Any, ...]) -> None:
+    """Note what is opened and listed."""
+    if opened is not None and event in ("open", "os.listdir", "os.scandir", "glob.glob"):
+        opened.append(f"{event} {args[0] if args else ''}")
+
+
+sys.addaudithook(watch)
+
+
+@pytest.mark.parametrize("under", UNDER)
+def test_a_path_leads_to_no_file(server: Running, under: str):
+    global opened
+    server.post(f"{under}x", ASK)  # what is loaded once is loaded by now
+    try:
+        for path in (f"{under}{astray}" for astray in ASTRAY):
+            opened = []
+            said = [server.get(path), server.post(path, ASK)]
+            assert not opened, path
+            assert all(one.status in (404, 405) and b"root:" not in one.body for one in said), path
+    finally:
+        opened = None
+
+
+def test_a_name_beside_a_known_address_is_none(server: Running):
+    for path in ("/healthz/", "/page-secret", "/page", "/page/", "/pag", "/page/page.jsx", "/PAGE/page.js", "/look"):
+        assert server.get(path).status == 404, path
 
 
 def test_every_answer_has_the_strict_headers(server: Running):
