@@ -95,6 +95,51 @@ def test_the_site_is_built_without_a_warning_and_asks_for_nothing_on_the_network
     assert index.startswith("Search.setIndex(") and "rotari" in index  # a script, which opens from disk; stems of words
 
 
+def recipes() -> dict[str, str]:
+    """The recipes for schedulers of docs/scaling.md, by the word that only one of them has."""
+    found = blocks(DOCS / "scaling.md", "")
+    return {word: next(code for code in found if word in code) for word in ("#SBATCH", "apiVersion", "num_nodes")}
+
+
+SCHEDULED = {"SLURM_JOB_NODELIST": "a", "SLURM_JOB_ID": "7", "SKYPILOT_NUM_NODES": "4", "SKYPILOT_NODE_RANK": "0",
+             "SKYPILOT_NUM_GPUS_PER_NODE": "8", "SKYPILOT_NODE_IPS": "a"}  # fmt: skip
+PRINTS = """#!/bin/bash
+printf '%s\\n' "${0##*/}" "$@"
+"""
+
+
+def torchrun_of(script: str, tmp_path: Path) -> list[str]:
+    """The words that a script gives to torchrun: bash runs it with commands that only print their words."""
+    for name in ("srun", "torchrun", "scontrol", "head"):
+        (tmp_path / name).write_text(PRINTS)
+        (tmp_path / name).chmod(0o755)
+    command = ["/bin/bash", "-eu", "-c", f"PATH={tmp_path}\n{script}"]
+    done = processes.run(command, text=True, capture_output=True, check=True, env=SCHEDULED)
+    return [word for word in done.stdout.split("torchrun\n", 1)[1].split("\n") if word]
+
+
+def test_recipes_for_schedulers_are_read_by_their_languages_and_call_weft_by_words_that_it_knows(tmp_path: Path):
+    yaml = pytest.importorskip("yaml")
+    import typer
+
+    from weft.cli.app import app
+
+    found = recipes()
+    job, service = yaml.safe_load_all(found["apiVersion"])
+    assert (job["kind"], service["kind"]) == ("Job", "Service")
+    pod = job["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["subdomain"] == service["metadata"]["name"] and service["spec"]["selector"] == {"job-name": "weft"}
+    assert [one["name"] for one in pod["volumes"]] == [one["name"] for one in container["volumeMounts"]]
+    scripts = found["#SBATCH"], yaml.safe_load(found["num_nodes"])["run"]
+    train = typer.main.get_command(app).commands["train"]  # type: ignore[attr-defined]
+    for words in (container["command"], *(torchrun_of(script, tmp_path) for script in scripts)):
+        start = words.index("-m")
+        assert words[start : start + 3] == ["-m", "weft", "train"], words
+        given = train.make_context("train", words[start + 3 :]).params
+        assert given["resume"] and sorted(given["set_"]) == ["parallel=shard", "replicas=4"]
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if p.exists()], ids=lambda p: p.stem)
 def test_links_and_pictures_on_a_page_exist(page: Path):
     for target in links(page):

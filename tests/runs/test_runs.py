@@ -63,7 +63,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("where", "count"),
     [
         ("weft.training.loop:Fit.step", 5),  # between two checkpoints
-        ("weft.training.optimizer:Optimizer.step", 7),  # the loss is known, the weights are not changed
+        ("weft.training.optimizer:Optimizer.apply", 7),  # the loss is known, the weights are not changed
         ("weft.training.passes.evaluate", 2),  # in an evaluation, next to a checkpoint
         ("weft.storage.store.write_file", 12),  # in the middle of a checkpoint
         ("weft.training.checkpoint._commit", 3),  # before a checkpoint has its name

@@ -135,14 +135,14 @@ def test_stopped_and_resumed_is_never_stopped_whatever_the_settings(tmp_path: Pa
     assert numbers(tmp_path / "run") == numbers(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("place", ["accumulate", "step", "spread", "evaluate", "note", "save", "prune"])
+@pytest.mark.parametrize("place", ["accumulate", "ready", "apply", "spread", "evaluate", "note", "save", "prune"])
 @pytest.mark.parametrize("step", [2, 6])
 def test_a_crash_anywhere_in_a_step_loses_nothing(
     tmp_path: Path, whole: Any, monkeypatch: pytest.MonkeyPatch, place: str, step: int
 ) -> None:
-    homes = {"accumulate": (passes, "accumulate"), "step": (Optimizer, "step"), "spread": (loop.Weights, "clear"),
-             "evaluate": (passes, "evaluate"), "note": (RunFolder, "note"), "save": (checkpoint, "_commit"),
-             "prune": (checkpoint, "prune")}  # fmt: skip
+    homes = {"accumulate": (passes, "accumulate"), "ready": (Optimizer, "ready"), "apply": (Optimizer, "apply"),
+             "spread": (loop.Weights, "clear"), "evaluate": (passes, "evaluate"), "note": (RunFolder, "note"),
+             "save": (checkpoint, "_commit"), "prune": (checkpoint, "prune")}  # fmt: skip
     home, name = homes[place]
     before, calls = getattr(home, name), []
 

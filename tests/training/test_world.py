@@ -197,9 +197,23 @@ passes.accumulate = hanging
 """
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_process_that_waits_for_one_that_hangs_hears_a_signal_and_saves(weft: Weft, times: int) -> None:
-    jobs = start(weft, *TRAIN, "--steps", "8", "--out", "run", before={1: HANGS})
+HANGS_LATE = """
+import time
+from weft.training.muon import Muon
+orthogonal, steps = Muon._orthogonal, []
+def hanging(rule, matrices):
+    steps.append(len(matrices))
+    if len(steps) == 3: time.sleep(1000)
+    return orthogonal(rule, matrices)
+Muon._orthogonal = hanging
+"""
+
+
+@pytest.mark.parametrize(("times", "hangs_in"), [(1, HANGS), (2, HANGS), (1, HANGS_LATE)], ids=["", "twice", "update"])
+def test_a_process_that_waits_for_one_that_hangs_hears_a_signal_and_saves(
+    weft: Weft, times: int, hangs_in: str
+) -> None:
+    jobs = start(weft, *TRAIN, "--steps", "8", "--out", "run", before={1: hangs_in})
     jobs[0].until(lambda: len(lines(weft.folder / "run")) == 2)
     time.sleep(0.5)
     began = time.monotonic()

@@ -15,6 +15,7 @@
     short_run                         a run of which only the score is kept
     world, attendance, launched       several processes; who is there, and being asked to stop in a wait; who began them
     parallel, shares                  a step that several processes compute; which rows of the weights each one holds
+    owners                            matrices whose updates are computed by one process each
     slowness, signals                 a process that is slow; being asked to stop
     watching                          a jump of the loss, a run that diverges or does well
     folder, naming, claim, leftovers  the run folder; its name; taken for a training; what a killed process left

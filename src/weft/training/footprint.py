@@ -6,10 +6,12 @@ By closed forms for weights, for P weights on N processes that share them (`para
     gathered                          what stands outside of blocks, and a block, in the format that computes; embedders
                                       in fp32. Where processes replicate weights, all are copied for the step
     a block on the way back           the next block gathered too, its gradients whole in fp32 before they are shared
-    an update by Muon                 two numbers for each of a part, and five for each of one whole matrix
+    an update by Muon                 five numbers for each of one whole matrix, four for each that travels to its owner
+                                      and back, and one for each that is updated
     padding                           rows of a tensor are filled up to a multiple of N
     network                           all gathered forward, blocks once more on the way back; gradients added in fp32:
-                                      4 P where they are shared, 8 P where each process has the sum of all
+                                      4 P where they are shared, 8 P where each process has the sum of all; Muon's
+                                      matrices once more, or rows of them there and back where weights are shared
 
 What a step keeps for its way back, and its operations, are counted in a pass of tensors without numbers.
 """
@@ -30,6 +32,7 @@ from weft.models.outline import built, outline
 from weft.objectives.token_loss import chunkable
 from weft.training.fitting import tokens_of
 from weft.training.optimizer import SMALLEST_MATRIX
+from weft.training.owners import COPIES_AT_ONCE, MESSAGE_BYTES
 from weft.training.precision import Weights, exact_parameters
 from weft.training.work import Work
 
@@ -103,6 +106,8 @@ def footprint(work: Work, batch: Any, *, devices: int = 1, dtype: torch.dtype = 
         gathered = used - (each * (sum(blocks) - largest) if parts > 1 else 0)
     sent = used + each * sum(blocks) + 4 * learning if parts > 1 else 0
     added = 8 * learning / parts if copies > 1 else 0
+    at_once = max(MESSAGE_BYTES // 4, (parts if parts > 1 else min(copies, COPIES_AT_ONCE)) * whole)
+    travels = min(muon, at_once) if devices > 1 else 0
     return Footprint(
         parameters=sum(p.numel() for p in model.parameters()),
         weights=4 * weights / parts,
@@ -110,10 +115,10 @@ def footprint(work: Work, batch: Any, *, devices: int = 1, dtype: torch.dtype = 
         optimizer=(8 * learning - 4 * muon) / parts,
         gathered=gathered,
         block=((each + 4) * largest if devices > 1 else 0) + (0 if kept is None else kept.again),
-        update=(8 * muon / parts + 20 * whole) if parts > 1 else 0,
+        update=(4 * muon + 16 * travels) / parts + 20 * whole if devices > 1 else 0,
         activations=None if kept is None else max(0, kept.bytes - logits),
         loss=loss + logits,
-        network=sent + added if devices > 1 else 0,
+        network=sent + added + (8 / parts if parts > 1 else 4) * muon if devices > 1 else 0,
         operations=None if kept is None else kept.operations,
     )
 

@@ -72,6 +72,8 @@ class Fit:
         self.times: deque[float] = deque(maxlen=50)
         self.slowness = Slowness(job.world)
         self.whole = True  # whether all of the last step is done, and nothing of the next one but its gradients
+        learned, several = self.weights.master, job.world.size > 1
+        self.changing = [name for name in own_tensors(job.model) if several and name not in learned]
         self.buffers: dict[str, Tensor] = {}  # what a forward pass may change, as it was before the present step
         if not state.evaluate_every:
             state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
@@ -178,8 +180,9 @@ class Fit:
         sums, (asked, seconds) = own.over(job.world, *told)
         self.stopping = asked > 0
         used = self.scale.value
+        norm, factor = self.ready(sums)
         with job.world.turn:
-            norm, factor = self.update(sums)
+            self.update(norm)
         skipped = not math.isfinite(norm) and math.isfinite(sums.loss) and not self.scale.exhausted
         if not math.isfinite(norm) and not skipped:
             if self.sound() and self.does_well():
@@ -201,28 +204,30 @@ class Fit:
         self.terms = tuple(sums.terms)
         return {**line, "samples": indices.tolist()} if training.record_samples or jumped else line
 
-    def update(self, sums: Sums) -> tuple[float, float]:
-        """Change the weights by the gradients; the norm of these, and the factor on the learning rates.
-
-        Where the norm is not a finite number, nothing is changed.
-        """
-        self.whole = False
-        state, training, model = self.state, self.job.training, self.job.model
+    def ready(self, sums: Sums) -> tuple[float, float]:
+        """The norm of the gradients, and the factor on the learning rates. What waits for others is done here."""
+        state, training = self.state, self.job.training
         self.weights.collect(self.scale.value)
         factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule, state.left)
-        norm = self.optimizer.step(sums.count, factor) if math.isfinite(sums.loss) else math.nan
+        return self.optimizer.ready(sums.count, factor) if math.isfinite(sums.loss) else math.nan, factor
+
+    def update(self, norm: float) -> None:
+        """Change the weights by the gradients; nothing is changed where their norm is not a finite number."""
+        self.whole = False
+        state, model = self.state, self.job.model
+        if math.isfinite(norm):
+            self.optimizer.apply()
         self.scale.note(math.isfinite(norm))
         state.scale, state.sound_steps = (self.scale.value, self.scale.sound) if self.scale.on else (None, 0)
         if math.isfinite(norm) and model.follow(self.weights.master, state.horizon.progress(state.step)):
             self.weights.spread()
         self.weights.clear()
-        return norm, factor
 
     def keep_buffers(self) -> None:
         """Keep what a forward pass may change, for a rescue in the middle of the step."""
-        if self.job.world.size > 1:
-            learned = self.weights.master
-            self.buffers = {n: t.clone() for n, t in self.weights.tensors().items() if n not in learned}
+        if self.changing:
+            tensors = own_tensors(self.job.model)
+            self.buffers = {name: tensors[name].detach().clone() for name in self.changing}
 
     def blend(self) -> None:
         """Take the weights into the average, at even distances through the last stretch of the run."""

@@ -5,15 +5,14 @@ Newton-Schulz iteration together, and the iteration runs in the precision that i
 uses bf16, which is ten times slower than fp32 on a CPU without bf16 units).
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from weft.training.shares import Share
+from weft.training.owners import Owners
 
 # Five steps of x <- a x + b (x x^T) x + c (x x^T)^2 x with these numbers bring singular values near 1.
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
@@ -56,14 +55,6 @@ def _polynomial(gram: Float[Tensor, "M r r"], steps: int) -> Float[Tensor, "M r 
     return product
 
 
-@dataclass(frozen=True)
-class Owners:
-    """Processes that each hold some rows of every matrix; `rows` are those of the whole matrix, by the part's id."""
-
-    share: Share
-    rows: Mapping[int, int]
-
-
 class Muon(torch.optim.Optimizer):
     """w <- (1 - lr * weight_decay) w - lr * sqrt(max(1, rows / columns)) * orthogonal(Nesterov momentum)."""
 
@@ -77,55 +68,86 @@ class Muon(torch.optim.Optimizer):
         steps: int = 5,
         dtype: torch.dtype = torch.float32,
         owners: Owners | None = None,
+        rows: Mapping[int, int] | None = None,
     ):
         """Parameters are matrices, or convolutions with a row for each filter. `dtype` is that of the iteration.
 
-        With `owners` they are parts of matrices, each of which is made orthogonal by one process.
+        With `owners` each matrix is made orthogonal by one process. Parameters may be parts of matrices then; `rows`
+        are those of the whole matrix, by the part's id.
         """
         super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
-        self.steps, self.dtype, self.owners = steps, dtype, owners
-        self._turn = 0  # which process owns the next matrix
+        self.steps, self.dtype, self.owners, self.rows = steps, dtype, owners, rows or {}
+        self._made: dict[int, Tensor] = {}  # the updates of the next step, by the id of what they update
+
+    @torch.no_grad()
+    def exchange(self) -> None:
+        """Have the owners compute the updates of the next step. All waits for other processes are here.
+
+        Nothing is changed: a process that leaves in such a wait has the weights and the momentum of the last step.
+        """
+        if self.owners is None:
+            return
+        self.owners.begin()
+        for group, params in self._learning():
+            rows = [self._rows(p) for p in params]
+            for some in self.owners.portions([(r, p.shape[1:].numel()) for r, p in zip(rows, params, strict=True)]):
+                grads, buffers = self._given(params[some])
+                moved = torch._foreach_lerp(buffers, grads, 1 - group["momentum"])
+                matrices = [one.flatten(1) for one in torch._foreach_lerp(grads, moved, group["momentum"])]
+                made = self.owners.computed(matrices, rows[some], self._orthogonal)
+                self._made |= {id(p): one for p, one in zip(params[some], made, strict=True)}
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
         """One update of every matrix that has a gradient."""
         assert closure is None
-        self._turn = 0
+        if not self._made:
+            self.exchange()
+        for group, params in self._learning():
+            for same in _by_shape(params):
+                self._update(same, group)
+        self._made = {}
+
+    def _learning(self) -> Iterator[tuple[dict[str, Any], list[Tensor]]]:
+        """Each group, and those of its parameters that have a gradient."""
         for group in self.param_groups:
-            shapes: dict[tuple[int, ...], list[Tensor]] = {}
-            for p in group["params"]:
-                if p.grad is not None:
-                    shapes.setdefault((self._rows(p), *p.shape[1:]), []).append(p)
-            for (rows, *_), same in shapes.items():
-                self._update(same, rows, **{k: v for k, v in group.items() if k != "params"})
+            yield group, [p for p in group["params"] if p.grad is not None]
 
-    def _rows(self, p: Tensor) -> int:
-        """The rows of a whole matrix."""
-        return len(p) if self.owners is None else self.owners.rows[id(p)]
-
-    def _update(
-        self, params: list[Tensor], rows: int, *, lr: float, momentum: float, weight_decay: float, **_: Any
-    ) -> None:
-        grads = [p.grad for p in params if p.grad is not None]
+    def _given(self, params: Sequence[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        """The gradients of parameters, and their momentum."""
         for p in params:
             if not self.state[p]:
                 self.state[p]["momentum"] = torch.zeros_like(p)
-        buffers = [self.state[p]["momentum"] for p in params]
+        return [p.grad for p in params if p.grad is not None], [self.state[p]["momentum"] for p in params]
+
+    def _rows(self, p: Tensor) -> int:
+        """The rows of a whole matrix."""
+        return self.rows.get(id(p), len(p))
+
+    def _update(self, params: list[Tensor], group: Mapping[str, Any]) -> None:
+        """Update parameters of one shape."""
+        grads, buffers = self._given(params)
+        lr, momentum, rows = group["lr"], group["momentum"], self._rows(params[0])
         torch._foreach_lerp_(buffers, grads, 1 - momentum)
-        ahead = torch._foreach_lerp(grads, buffers, momentum)
-        matrices = [one.flatten(1) for one in ahead]
-        torch._foreach_mul_(params, 1 - lr * weight_decay)
-        each = [update.view_as(p) for update, p in zip(self._orthogonal(matrices, rows), params, strict=True)]
-        torch._foreach_add_(params, each, alpha=-lr * max(1.0, rows / matrices[0].shape[1]) ** 0.5)
-
-    def _orthogonal(self, matrices: list[Tensor], rows: int) -> list[Tensor]:
-        """The updates of matrices of one shape: together where they are whole, else each by one process."""
         if self.owners is None:
-            together = orthogonal(torch.stack(matrices), steps=self.steps, dtype=self.dtype)
-            return list(together.to(matrices[0].dtype).unbind(0))
+            made = self._orthogonal([one.flatten(1) for one in torch._foreach_lerp(grads, buffers, momentum)])
+        else:
+            made = [self._made[id(p)] for p in params]
+        torch._foreach_mul_(params, 1 - lr * group["weight_decay"])
+        each = [update.view_as(p) for update, p in zip(made, params, strict=True)]
+        torch._foreach_add_(params, each, alpha=-lr * max(1.0, rows / params[0].shape[1:].numel()) ** 0.5)
 
-        def compute(whole: Tensor) -> Tensor:
-            return orthogonal(whole[None], steps=self.steps, dtype=self.dtype)[0].to(whole.dtype)
+    def _orthogonal(self, matrices: Sequence[Tensor]) -> list[Tensor]:
+        """The updates of whole matrices; those of one shape are computed together."""
+        found: dict[int, Tensor] = {}
+        for same in _by_shape(matrices):
+            together = orthogonal(torch.stack(same), steps=self.steps, dtype=self.dtype).to(same[0].dtype)
+            found |= {id(one): made for one, made in zip(same, together.unbind(0), strict=True)}
+        return [found[id(one)] for one in matrices]
 
-        first, self._turn = self._turn, self._turn + len(matrices)
-        return self.owners.share.by_owners(matrices, rows, compute, first)
+
+def _by_shape(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
+    found: dict[torch.Size, list[Tensor]] = {}
+    for one in tensors:
+        found.setdefault(one.shape, []).append(one)
+    return list(found.values())

@@ -13,7 +13,8 @@ from weft.core.heads import Head
 from weft.core.row_table import RowTable
 from weft.core.trunk import Trunk
 from weft.errors import ConfigError
-from weft.training.muon import Muon, Owners
+from weft.training.muon import Muon
+from weft.training.owners import Owners
 from weft.training.precision import Weights
 from weft.training.row_sgd import RowSgd, row_values, with_each_row_once
 from weft.training.settings import Training
@@ -44,8 +45,9 @@ class Optimizer:
         if matrices:
             lr = training.lr * training.matrix_lr
             rows = {id(weights.master[n]): weights.rows(n) for n in self.hidden}
-            owners = Owners(weights.share, rows) if weights.share is not None and weights.share.divided else None
-            self.rules.append(Muon(matrices, lr=lr, weight_decay=training.weight_decay, dtype=fast, owners=owners))
+            owners = None if weights.share is None else Owners(weights.share)
+            decay = training.weight_decay
+            self.rules.append(Muon(matrices, lr=lr, weight_decay=decay, dtype=fast, owners=owners, rows=rows))
         tables = [weights.master[n] for n in self.rows]
         if tables:
             self.rules.append(RowSgd(tables, lr=training.lr, clip=training.clip))
@@ -99,6 +101,13 @@ class Optimizer:
 
         Gradients of rows stay sums, and are clipped row by row. If the norm is not finite nothing is changed.
         """
+        norm = self.ready(count, factor)
+        if math.isfinite(norm):
+            self.apply()
+        return norm
+
+    def ready(self, count: float, factor: float) -> float:
+        """All of a step that waits for other processes, and changes no weight; returns the norm."""
         for p in self.weights.master.values():
             p.grad = None if p.grad is None else with_each_row_once(p.grad)
         grads: list[Tensor] = [row_values(p.grad) for p in self.weights.master.values() if p.grad is not None]
@@ -111,17 +120,28 @@ class Optimizer:
             return norm
         clip = self.training.clip
         scale = min(1.0, clip / (norm + 1e-12)) if clip else 1.0
-        learning = {n: p for n, p in self.weights.master.items() if n not in self.rows}
-        scaled = [row_values(p.grad) for p in learning.values() if p.grad is not None]
+        scaled = [row_values(p.grad) for p in self._dense().values() if p.grad is not None]
         if scaled:
             torch._foreach_mul_(scaled, scale / max(count, 1))
-        with self._rows_among_zeros(learning):
-            for rule, peaks in zip(self.rules, self._peaks, strict=True):
-                for group, peak in zip(rule.param_groups, peaks, strict=True):
-                    group["lr"] = peak * factor
+        for rule, peaks in zip(self.rules, self._peaks, strict=True):
+            for group, peak in zip(rule.param_groups, peaks, strict=True):
+                group["lr"] = peak * factor
+            if isinstance(rule, Muon):
+                rule.exchange()
+        return norm
+
+    def apply(self) -> None:
+        """Update the weights, after `ready`."""
+        if all(p.grad is None for p in self.weights.master.values()):
+            return
+        with self._rows_among_zeros(self._dense()):
+            for rule in self.rules:
                 rule.step()
         self.weights.spread()
-        return norm
+
+    def _dense(self) -> dict[str, Tensor]:
+        """The weights that are no tables of rows, by name."""
+        return {n: p for n, p in self.weights.master.items() if n not in self.rows}
 
     def _over_parts(self, norm: float) -> float:
         """The norm of whole gradients, of that of this process's parts."""

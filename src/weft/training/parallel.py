@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 
 from weft.core.block import Block
@@ -25,7 +24,7 @@ from weft.errors import ConfigError
 from weft.objectives.objective import Loss, Objective
 from weft.training.precision import exact_parameters
 from weft.training.settings import Training
-from weft.training.shares import Share
+from weft.training.shares import Share, add_and_scatter, gather_all
 from weft.training.world import World
 
 ONE_MESSAGE_BYTES = 25 * 2**20  # of weights, up to which all gradients travel together: each message costs time
@@ -108,7 +107,8 @@ def distribute(step: Step, world: World, training: Training, device: torch.devic
     plain = MixedPrecisionPolicy(cast_forward_inputs=False)
     again = share.parts > 1  # whether blocks are gathered once more on the way back
     model = step.model
-    for block in _apart(model) if sum(p.nbytes for p in step.parameters()) > ONE_MESSAGE_BYTES else ():
+    small = sum(p.nbytes for p in step.parameters()) <= ONE_MESSAGE_BYTES
+    for block in () if small else _apart(model):
         fully_shard(block, mesh=mesh, mp_policy=how, reshard_after_forward=again)
     never_rounded = exact_parameters(model) if fast is not None else set()
     if never_rounded:
@@ -121,7 +121,7 @@ def distribute(step: Step, world: World, training: Training, device: torch.devic
     step.outer, step.share = (*step.outer, step), share
     compute_in(model, dtype)
     for part in step._parts():
-        _add_up(part, share)
+        _add_up(part, share, small)
 
 
 class _Exact(nn.Module):
@@ -148,14 +148,14 @@ def _own(block: Block, owners: Counter[int]) -> bool:
     return all(owners[p] == count for p, count in within.items())
 
 
-def _add_up(part: Any, share: Share) -> None:
+def _add_up(part: Any, share: Share, small: bool) -> None:
     """Have gradients be sums over all processes, never means, and waits for them be heard."""
     if share.divided:
         part.set_gradient_divide_factor(1.0)
         part.set_force_sum_reduction_for_comms(True)
     part.set_reduce_scatter_unused_params(True, recurse=False)
     part.set_custom_all_gather(_Gather(share.world))
-    part.set_custom_reduce_scatter(_Scatter(share.world))
+    part.set_custom_reduce_scatter(_Scatter(share.world, kept=small))
     if share.replicas > 1:
         part.set_all_reduce_hook(share.add_up)
 
@@ -174,10 +174,29 @@ class _Sent:
 class _Gather(_Sent):
     def __call__(self, output_tensor: Tensor, input_tensor: Tensor, group: Any, async_op: bool = False) -> Any:
         with self.world.together():
-            return dist.all_gather_into_tensor(output_tensor, input_tensor, group=group, async_op=async_op)
+            return gather_all(output_tensor, input_tensor, group=group, async_op=async_op)
 
 
 class _Scatter(_Sent):
+    """On a CPU memory may be `kept` from step to step: the system would clear its pages anew each time.
+
+    Gradients of a step are in it until the next way back that ends with gradients added up, of which a step has one.
+    """
+
+    def __init__(self, world: World, *, kept: bool):
+        super().__init__(world)
+        self.kept = kept
+        self._turns: list[Tensor] = []  # what is added up, and what becomes of it
+
+    def allocate(self, size: Sequence[int], *, dtype: torch.dtype, device: torch.device) -> Tensor:
+        """Memory for what is exchanged."""
+        found = self._turns.pop(0) if len(self._turns) == 2 else None
+        if found is None or found.shape != torch.Size(size) or found.dtype != dtype:
+            found = super().allocate(size, dtype=dtype, device=device)
+        if self.kept and device.type == "cpu":
+            self._turns.append(found)
+        return found
+
     def __call__(self, output_tensor: Tensor, input_tensor: Tensor, group: Any, op: Any, async_op: bool = False) -> Any:
         with self.world.together():
-            return dist.reduce_scatter_tensor(output_tensor, input_tensor, group=group, op=op, async_op=async_op)
+            return add_and_scatter(output_tensor, input_tensor, group=group, op=op, async_op=async_op)

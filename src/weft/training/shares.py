@@ -13,6 +13,10 @@ from torch import Tensor
 
 from weft.training.world import World
 
+# torch 2.13 has new names for both, and warns of the old ones
+gather_all: Callable[..., Any] = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+add_and_scatter: Callable[..., Any] = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+
 
 def rows_of(count: int, part: int, parts: int) -> slice:
     """Which of `count` rows are in one of some parts."""
@@ -27,6 +31,7 @@ class Share:
         self.world, self.parts = world, parts
         self.part, self.replica, self.replicas = world.rank % parts, world.rank // parts, world.size // parts
         self._mesh: Any = None
+        self._groups: tuple[Any, Any] = (None, None)  # of the replicas of this part, and of the parts of this replica
 
     @property
     def divided(self) -> bool:
@@ -39,6 +44,7 @@ class Share:
 
         names = ("replica", "part")
         self._mesh = init_device_mesh(device.type, (self.replicas, self.parts), mesh_dim_names=names)
+        self._groups = self._mesh.get_group("replica"), self._mesh.get_group("part")
         return self._mesh["part"]
 
     def rows(self, count: int) -> slice:
@@ -60,7 +66,7 @@ class Share:
         padded = self._padded(part, rows)
         found = padded.new_empty(self.parts * len(padded), *part.shape[1:])
         with self.world.together():
-            dist.all_gather_into_tensor(found, padded, group=self._group)
+            gather_all(found, padded, group=self._groups[1])
         return found[:rows]
 
     def tensor(self, part: Tensor, shape: torch.Size) -> Tensor:
@@ -70,45 +76,22 @@ class Share:
         stride = torch.empty(shape, device="meta").stride()
         return DTensor.from_local(part, self._mesh["part"], [Shard(0)], run_check=False, shape=shape, stride=stride)
 
-    def by_owners(
-        self, parts: Sequence[Tensor], rows: int, compute: Callable[[Tensor], Tensor], first: int
-    ) -> list[Tensor]:
-        """compute(whole) of each of some matrices of `rows` rows, as parts again.
-
-        Each process holds one whole matrix at a time: they take turns, beginning with the process `first`.
-        """
-        found: list[Tensor] = []
-        with self.world.together():
-            for start in range(0, len(parts), self.parts):
-                some = parts[start : start + self.parts]
-                owners = [(first + start + i) % self.parts for i in range(len(some))]
-                own = [self._gathered(part, rows, owner) for owner, part in zip(owners, some, strict=True)]
-                made = [None if whole is None else compute(whole) for whole in own]
-                found += [
-                    self._scattered(whole, part, rows, owner)
-                    for owner, whole, part in zip(owners, made, some, strict=True)
-                ]
+    def swap(self, sent: Tensor, given: Sequence[int], taken: Sequence[int]) -> Tensor:
+        """What the processes that share send to this one: so many numbers each; `given` is how many each one gets."""
+        found = sent.new_empty(sum(taken))
+        dist.all_to_all_single(found, sent, list(taken), list(given), group=self._groups[1])
         return found
 
-    def _gathered(self, part: Tensor, rows: int, owner: int) -> Tensor | None:
-        """The whole matrix, in the process that owns it."""
-        padded = self._padded(part, rows)
-        every = [torch.empty_like(padded) for _ in range(self.parts)] if owner == self.part else None
-        dist.gather(padded, every, group=self._group, group_dst=owner)
-        return None if every is None else torch.cat(every)[:rows]
-
-    def _scattered(self, whole: Tensor | None, part: Tensor, rows: int, owner: int) -> Tensor:
-        """The part of this process of the matrix that its owner has."""
-        found = torch.empty_like(self._padded(part, rows))
-        cuts = [rows_of(rows, i, self.parts) for i in range(self.parts)]
-        every = None if whole is None else [self._padded(whole[cut], rows) for cut in cuts]
-        dist.scatter(found, every, group=self._group, group_src=owner)
-        return found[: len(part)]
+    def every(self, own: Tensor) -> Tensor:
+        """As many numbers of each process that holds the same part, one behind another."""
+        found = own.new_empty(self.replicas * len(own))
+        gather_all(found, own, group=self._groups[0])
+        return found
 
     def add_up(self, tensor: Tensor) -> None:
         """The sum over the replicas, in place."""
         with self.world.together():
-            dist.all_reduce(tensor, group=self._mesh["replica"].get_group())
+            dist.all_reduce(tensor, group=self._groups[0])
 
     def _padded(self, part: Tensor, rows: int) -> Tensor:
         """A part with as many rows as the first one, which no other exceeds."""
@@ -116,7 +99,3 @@ class Share:
         if len(part) == each:
             return part.contiguous()
         return torch.cat([part, part.new_zeros(each - len(part), *part.shape[1:])])
-
-    @property
-    def _group(self) -> Any:
-        return self._mesh["part"].get_group()
