@@ -4,8 +4,9 @@
         'transformers=transformers serve gpt2-hf --port 8102' --model weft=gpt2 --model transformers=gpt2-hf
 
 Each server is a command that holds `--port N`; it is started here and ended here. Loopback only. Prints JSON: for each
-server the median tokens per second of 1 and of --clients clients and the time to the first event, and the ratios of the
-first server to the others.
+server the median tokens per second of 1 and of --clients clients and the time to the first event, the ratios of the
+first server to the others, and how many texts ended before their last token: the figures of a server that has many of
+them say nothing.
 """
 
 import argparse
@@ -22,29 +23,31 @@ from typing import Any
 READY_SECONDS = 120
 
 
-async def stream(port: int, body: dict[str, Any]) -> tuple[float, int]:
-    """Seconds to the first event, and the number of events with text, of one streamed completion."""
+async def stream(port: int, body: dict[str, Any]) -> tuple[float, bool]:
+    """Seconds to the first event of one streamed completion, and whether it had all its tokens."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     said, start = json.dumps(body).encode(), time.perf_counter()
     head = f"POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
     writer.write(f"{head}Content-Length: {len(said)}\r\nConnection: close\r\n\r\n".encode() + said)
     status = (await reader.readline()).split()
-    first, events = 0.0, 0
+    first, whole = 0.0, False
     while line := await reader.readline():
         if line.startswith(b"data: {"):
-            first, events = first or time.perf_counter() - start, events + 1
+            first = first or time.perf_counter() - start
+            whole |= any(one.get("finish_reason") == "length" for one in json.loads(line[6:]).get("choices", ()))
     writer.close()
-    assert status[1] == b"200" and events, f"port {port} answered {status}"
-    return first, events
+    assert status[1] == b"200" and first, f"port {port} answered {status}"
+    return first, whole
 
 
-async def rate(port: int, model: str, clients: int, tokens: int, more: dict[str, Any]) -> tuple[float, float]:
-    """Tokens per second of all clients together, and the median seconds to a first event."""
+async def rate(port: int, model: str, clients: int, tokens: int, more: dict[str, Any]) -> tuple[float, float, int]:
+    """Tokens per second of all clients together, the median seconds to a first event, and the texts cut short."""
     body = {"model": model, "prompt": "Once upon a time", "max_tokens": tokens, "stream": True,
             "temperature": 1.0, "top_p": 1.0, **more}  # fmt: skip
     start = time.perf_counter()
     found = await asyncio.gather(*(stream(port, {**body, "seed": i}) for i in range(clients)))
-    return clients * tokens / (time.perf_counter() - start), statistics.median(first for first, _ in found)
+    seconds, cut = time.perf_counter() - start, sum(not whole for _, whole in found)
+    return clients * tokens / seconds, statistics.median(first for first, _ in found), cut
 
 
 def ready(port: int) -> None:
@@ -74,6 +77,7 @@ def main() -> None:
     ports = {name: int(words[words.index("--port") + 1]) for name, words in commands.items()}
     running: list[subprocess.Popen[bytes]] = []
     rates: dict[str, dict[str, list[float]]] = {}
+    cut = dict.fromkeys(commands, 0)
     try:
         for command in commands.values():
             running.append(subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL))
@@ -84,7 +88,8 @@ def main() -> None:
             for name in commands:
                 for clients in (1, asked.clients):
                     given = (ports[name], models.get(name, name), clients, asked.tokens, extra.get(name, {}))
-                    found, first = asyncio.run(rate(*given))
+                    found, first, short = asyncio.run(rate(*given))
+                    cut[name] += short
                     own = rates.setdefault(name, {})
                     own.setdefault(f"clients {clients}", []).append(found)
                     own.setdefault(f"first event {clients}", []).append(first)
@@ -99,6 +104,7 @@ def main() -> None:
     print(json.dumps({
         "tokens_per_second": {name: {what: round(x, 3) for what, x in own.items()} for name, own in middle.items()},
         "many_to_one": {name: round(own[many] / own[one], 2) for name, own in middle.items()},
+        "cut_short": cut,
         "ratios": {name: {what: round(middle[ours][what] / middle[name][what], 2) for what in (one, many)}
                    for name in others},
     }, indent=1))  # fmt: skip
