@@ -176,11 +176,12 @@ class Fit:
         own = passes.accumulate(job, indices, state.step, self.mine)
         if slow := self.slowness.note(self.clock.now() - began - (job.world.waited - waited)):
             job.progress.say(slow)
-        told = (job.stop.asked is not None, self.clock.now() if job.world.first else 0.0)
-        sums, (asked, seconds) = own.over(job.world, *told)
+        self.weights.collect(self.scale.value)
+        told = (job.stop.asked is not None, self.clock.now() if job.world.first else 0.0, self.optimizer.square())
+        sums, (asked, seconds, square) = own.over(job.world, *told)
         self.stopping = asked > 0
         used = self.scale.value
-        norm, factor = self.ready(sums)
+        norm, factor = self.ready(sums, square)
         with job.world.turn:
             self.update(norm)
         skipped = not math.isfinite(norm) and math.isfinite(sums.loss) and not self.scale.exhausted
@@ -204,12 +205,11 @@ class Fit:
         self.terms = tuple(sums.terms)
         return {**line, "samples": indices.tolist()} if training.record_samples or jumped else line
 
-    def ready(self, sums: Sums) -> tuple[float, float]:
+    def ready(self, sums: Sums, square: float) -> tuple[float, float]:
         """The norm of the gradients, and the factor on the learning rates. What waits for others is done here."""
         state, training = self.state, self.job.training
-        self.weights.collect(self.scale.value)
         factor = rate(state.step, state.horizon.progress(state.step), training.warmup, training.schedule, state.left)
-        return self.optimizer.ready(sums.count, factor) if math.isfinite(sums.loss) else math.nan, factor
+        return self.optimizer.ready(sums.count, factor, square) if math.isfinite(sums.loss) else math.nan, factor
 
     def update(self, norm: float) -> None:
         """Change the weights by the gradients; nothing is changed where their norm is not a finite number."""

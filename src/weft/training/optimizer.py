@@ -106,14 +106,28 @@ class Optimizer:
             self.apply()
         return norm
 
-    def ready(self, count: float, factor: float) -> float:
-        """All of a step that waits for other processes, and changes no weight; returns the norm."""
+    def square(self) -> float:
+        """Of shared weights the squared norm of this part's gradients: it travels with the other numbers of a step."""
+        share = self.weights.share
+        grads = [p.grad for p in self.weights.master.values() if p.grad is not None]
+        if share is None or not share.divided or share.replica or not grads:
+            return 0.0
+        norm = _norm(torch._foreach_norm(grads))
+        return norm * norm
+
+    def ready(self, count: float, factor: float, square: float | None = None) -> float:
+        """All of a step that waits for other processes, and changes no weight; returns the norm.
+
+        `square` is what `square()` of all processes adds up to.
+        """
         for p in self.weights.master.values():
             p.grad = None if p.grad is None else with_each_row_once(p.grad)
         grads: list[Tensor] = [row_values(p.grad) for p in self.weights.master.values() if p.grad is not None]
         if not grads:
             return 0.0
-        norm = self._over_parts(_norm(torch._foreach_norm(grads))) / max(count, 1)
+        known = square is not None and self.weights.share is not None and self.weights.share.divided
+        norm = math.sqrt(square or 0.0) if known else self._over_parts(_norm(torch._foreach_norm(grads)))
+        norm /= max(count, 1)
         if math.isinf(norm):  # squares of numbers beyond 1e19 overflow fp32
             norm = self._over_parts(_norm([grad.cpu().double().norm() for grad in grads])) / max(count, 1)
         if not math.isfinite(norm):
