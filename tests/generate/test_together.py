@@ -153,6 +153,25 @@ def test_the_others_write_a_token_between_two_pieces_of_a_long_prompt():
     assert written == [2, 3, 4, 5], "50 tokens are four pieces"
 
 
+def test_prompts_that_wait_together_are_read_together_as_far_as_native_code_reads_them():
+    model = language_model("gpt", context=64, dtype=torch.float32, vocab=TOKENIZER.size)
+    how = Sampling(temperature=1.0, max_tokens=30, repetition_penalty=1.01)
+    together, busy = Together(model), WrittenLine(Prompt([1, 2], how, (-1,), None, TOKENIZER))
+    together.join([busy])
+    together.step()
+    prompts = [Prompt([3 + n] * 16, how, (-1,), None, TOKENIZER) for n in range(5)]
+    lines = [WrittenLine(one) for one in prompts]
+    for line in lines:
+        together.join([line])
+    together.step()
+    assert [bool(line.ids) for line in lines] == [True, True, True, True, False], "64 tokens at once"
+    together.step()
+    assert lines[4].ids and len(busy.ids) == 3
+    while together.lines:
+        together.step()
+    assert [line.ids for line in lines] == [alone(model, one).ids for one in prompts]
+
+
 def test_a_prompt_that_cannot_be_read_costs_itself():
     model, how = model_of("gpt"), Sampling(temperature=0.0, max_tokens=5)
     good = [WrittenLine(Prompt([1, 2], how, (-1,), None, TOKENIZER)) for _ in range(2)]

@@ -72,6 +72,7 @@ class Reading:
     prompts: list[list[int]]
     lines: list[list[WrittenLine]]
     session: Session | None = None  # once it has begun
+    alone: bool = False  # not to be read with others
 
 
 class Together:
@@ -111,7 +112,7 @@ class Together:
         """
         with suited_threads(self.model, small=SINGLE_THREAD_WEIGHTS):
             if self._readings:
-                self._read(PIECE if self.written else MOST_NATIVE_TOKENS)
+                self._read(self._tokens_to_read())
             before = self.written
             if not before:
                 return []
@@ -125,6 +126,10 @@ class Together:
                 self._advance([tokens[i] for i in going])
                 self._onward()
         return [line for line in before if line.ended is not None]
+
+    def _tokens_to_read(self) -> int:
+        """About how many tokens of prompts are read before the next step: of each that waits, as far as they fit."""
+        return min(MOST_NATIVE_TOKENS, PIECE * len(self._readings)) if self.written else MOST_NATIVE_TOKENS
 
     def _read(self, most: int) -> None:
         """Read about `most` tokens of the prompts that come next; lines whose prompts are read join the others."""
@@ -141,6 +146,11 @@ class Together:
             self._add([reading.session], [logits[rows]])
         except Exception as error:
             self._readings.remove(reading)
+            if len(reading.prompts) > 1:  # one of them is at fault: each is tried alone
+                apart = zip(reading.prompts, reading.lines, strict=True)
+                self._readings[:0] = [Reading([ids], [some], alone=True) for ids, some in apart if some]
+                self._read(most)
+                return
             raise Unread([line for some in reading.lines for line in some]) from error
         self._readings.remove(reading)
         self.written = [*self.written, *(line for some in reading.lines for line in some)]
@@ -148,9 +158,10 @@ class Together:
     def _next_reading(self, most: int) -> Reading:
         """The first in the queue; short prompts that wait behind it are read with it where native code reads them."""
         first = self._readings[0]
-        if first.session is not None or self._session.program is None:
+        if first.session is not None or first.alone or self._session.program is None:
             return first
-        some, longest, waiting = [first], len(first.prompts[0]), [one for one in self._readings if one.session is None]
+        some, longest = [first], len(first.prompts[0])
+        waiting = [one for one in self._readings if one.session is None and not one.alone]
         for one in waiting[1:]:
             longest = max(longest, len(one.prompts[0]))
             if longest * (len(some) + 1) > most:
