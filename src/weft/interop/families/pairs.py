@@ -5,6 +5,7 @@ from typing import Any, Literal
 from weft.core import Attention, Block, Mlp, PerToken, PostNorm, PreNorm, Trunk
 from weft.errors import ConfigError
 from weft.interop.families.parts import layer_norm, linear
+from weft.interop.families.sizes import first_block
 from weft.interop.family import ACTIVATIONS, THEIR_ACTIVATION, only
 from weft.interop.rules import JoinedRows, WeightRule, layers
 from weft.interop.their_config import TheirConfig
@@ -50,7 +51,7 @@ def written(config: Seq2Seq.Config) -> dict[str, Any]:
     bare = outline(config)
     for side, theirs in SIDES.items():
         stream = only(getattr(config, side), Stream.Config, f"the {theirs}")
-        block = stream.trunk.all_blocks()[0]
+        block = first_block(stream)
         mlp: Any = bare.get_submodule(f"{side}.trunk.blocks.0.transform")
         keys[f"{theirs}_layers"] = len(stream.trunk.all_blocks())
         keys[f"{theirs}_attention_heads"] = only(block.mix, Attention.Config, f"{side}.trunk.blocks.mix").heads

@@ -51,7 +51,7 @@ CAPTIONING: Recipe[VisionSize] = Recipe(
         "swift": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
         "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
         "cnn-transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
-        "one-stream": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
+        "one-stream": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
         "show-attend-tell": {"lr": 1e-2, "matrix_lr": 3.0},
         "cnn-lstm": {"lr": 1e-2, "matrix_lr": 3.0},
         "coca": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1, "batch": 128, "contrast": 1.0},
