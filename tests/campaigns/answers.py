@@ -1,7 +1,8 @@
 """Answers: predict and embed are killed (SIGKILL) at random bytes of what they write, and go on: no row lost or twice.
 
 Each goes on by itself as often as it is killed, and must end with the bytes of a run that was never stopped. Formats
-that are made at the end (.gz, .xlsx, .parquet, .txt) are among them.
+that are made at the end (.gz, .xlsx, .parquet, .txt) are among them. So are shards: each is killed, and joined they
+must be what shards are that were never stopped.
 """
 
 import os
@@ -21,8 +22,11 @@ from campaigns.tally import Tally
 from weft.files.table_writing import TableWriter
 from weft.runs.answered import Answered
 from weft.runs.embedding import embed_inputs
+from weft.runs.many import Shard, weights_digest
+from weft.runs.shards import checked_records, join
 
 OUTPUTS = ("out.csv", "out.tsv", "out.jsonl", "out.csv.gz", "out.txt", "out.parquet", "out.npy")
+SHARDS = 3  # of one work
 ROWS, BATCH = 45, 4  # of the table, and inputs that are computed at once
 BAD = 17  # a row that cannot be used
 
@@ -34,12 +38,12 @@ def table(path: Path) -> Path:
     return path
 
 
-def answer(run: "weft.Run", given: Path, out: Path) -> None:
+def answer(run: "weft.Run", given: Path, out: Path, shard: Shard = Shard()) -> None:
     """Write the answers, or the vectors, to the rows of a table; go on where that was begun."""
     if out.suffix == ".npy":
         embed_inputs(run, [given], out, (), 5, {}, resume=True)
     else:
-        found = Answered(run, [given], {"text_column": "text"})
+        found = Answered(run, [given], {"text_column": "text"}, shard=shard)
         found.write(out, lambda one: None, table=out.suffix != ".txt", resume=True)
 
 
@@ -65,8 +69,10 @@ def killed_at(byte: int, act: Callable[[], None]) -> int:
         os._exit(1)
 
 
-def answers(count: int, place: Path, *, outputs: tuple[str, ...] = OUTPUTS, seed: int = 0) -> Tally:
-    """Kill `count` times in all, in turn for each kind of output."""
+def answers(
+    count: int, place: Path, *, outputs: tuple[str, ...] = OUTPUTS, seed: int = 0, shards: bool = True
+) -> Tally:
+    """Kill `count` times in all, in turn for each kind of output, and shards of one work."""
     shutil.rmtree(place, ignore_errors=True)
     (place / "straight").mkdir(parents=True)
     (place / "killed").mkdir()
@@ -78,6 +84,8 @@ def answers(count: int, place: Path, *, outputs: tuple[str, ...] = OUTPUTS, seed
         while tally.total < count:
             for name, size in sizes.items():
                 _one(run, given, place, name, size, chance, tally)
+            if shards:
+                _shards(run, given, place, chance, tally)
     shutil.rmtree(place)
     return tally
 
@@ -112,3 +120,29 @@ def _one(run: "weft.Run", given: Path, place: Path, name: str, size: int, chance
         tally.count(kind, f"left behind: {left}")
     shutil.rmtree(out.parent)
     out.parent.mkdir()
+
+
+def _shards(run: "weft.Run", given: Path, place: Path, chance: random.Random, tally: Tally) -> None:
+    """Kill each of the shards of one work, again and again, until it is whole; then join them."""
+    kind, joined = f"killed while one of {SHARDS} shards is written", dict[str, bytes]()
+    sizes = list[int]()
+    for folder in ("shards", "killed"):
+        (place / folder).mkdir(exist_ok=True)
+        paths = [place / folder / f"{number}.csv" for number in range(1, SHARDS + 1)]
+        for number, path in enumerate(paths, 1):
+            act = partial(answer, run, given, path, Shard(number, SHARDS))
+            if folder == "shards":
+                sizes.append(_bytes_written(act))
+                continue
+            while (code := killed_at(chance.randrange(sizes[number - 1]), act)) == -signal.SIGKILL:
+                tally.count(kind, None)
+            if code:
+                tally.count(kind, f"it did not go on: exit code {code}")
+                act()
+        out = place / folder / "all.csv"
+        join(checked_records(paths, weights_digest(run), "predict"), out)
+        joined[folder] = out.read_bytes()
+        shutil.rmtree(place / folder)
+    if joined["killed"] != joined["shards"]:
+        tally.count(kind, "rows are lost or doubled")
+    (place / "killed").mkdir()

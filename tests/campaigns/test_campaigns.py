@@ -212,7 +212,7 @@ def test_runs_killed_at_any_call_end_as_if_they_had_not_been(tmp_path: Path) -> 
 
 
 def test_a_sample_of_answers_killed_at_random_bytes_loses_and_doubles_no_row(tmp_path: Path) -> None:
-    found = answers(2, tmp_path / "answers", outputs=("out.csv", "out.npy"), seed=1)
+    found = answers(2, tmp_path / "answers", outputs=("out.csv", "out.npy"), seed=1, shards=False)
     assert found.total >= 2 and found.problems == []
 
 
