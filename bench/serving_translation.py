@@ -5,8 +5,9 @@
     python bench/serving_translation.py tr tr-hf sentences.txt [--clients 16] [--kind float32]
 
 Both have the same weights (a Marian of the Hugging Face library's layout), the same tokenizer, beam 5 and 24 tokens an
-answer; each client asks for its sentences one after another. CTranslate2 is asked in two ways, of which the faster one
-counts: one translator with all threads, and one with a thread for each of several requests. Loopback only. Prints JSON.
+answer, before which neither may end one: `same_answers` counts the texts that are equal. Each client asks for its
+sentences one after another. CTranslate2 is asked in two ways, of which the faster one counts: one translator with all
+threads, and one with a thread for each of several requests. Loopback only. Prints JSON.
 """
 
 import argparse
@@ -72,28 +73,32 @@ def ctranslate2_server(folder: Path, kind: str, port: int, apart: bool) -> None:
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", http="h11")
 
 
-async def ask(port: int, path: str, body: dict[str, Any]) -> None:
-    """One request; its answer is read to the end."""
+async def ask(port: int, path: str, body: dict[str, Any]) -> str:
+    """One request; the text of its answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     said = json.dumps(body).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
     writer.write(f"{head}Content-Length: {len(said)}\r\nConnection: close\r\n\r\n".encode() + said)
     answer = await reader.read()
     writer.close()
-    assert b" 200 " in answer.split(b"\r\n", 1)[0], answer[:300]
+    head, _, content = answer.partition(b"\r\n\r\n")
+    assert b" 200 " in head.split(b"\r\n", 1)[0], answer[:300]
+    found = json.loads(content)
+    text: str = found["text"] if "text" in found else found["predictions"][0]["text"]
+    return text
 
 
-async def rate(port: int, path: str, more: dict[str, Any], lines: list[str], clients: int) -> float:
-    """Sentences a second of all clients together."""
-    waiting = iter(lines)
+async def rate(port: int, path: str, more: dict[str, Any], lines: list[str], clients: int) -> tuple[float, list[str]]:
+    """Sentences a second of all clients together, and the answers."""
+    waiting, texts = iter(enumerate(lines)), [""] * len(lines)
 
     async def client() -> None:
-        for line in waiting:
-            await ask(port, path, {"input": line, **more})
+        for number, line in waiting:
+            texts[number] = await ask(port, path, {"input": line, **more})
 
     start = time.perf_counter()
     await asyncio.gather(*(client() for _ in range(clients)))
-    return len(lines) / (time.perf_counter() - start)
+    return len(lines) / (time.perf_counter() - start), texts
 
 
 def main() -> None:
@@ -116,8 +121,10 @@ def main() -> None:
     for n, way in enumerate(("together", "apart"), 1):
         ways[f"CTranslate2 {way}"] = [*this, "--ctranslate2", way, "--port", str(asked.port + n)]
     precision = {"float32": "fp32", "int8": "int8"}[asked.kind]
-    settings = {"settings": {"max_tokens": NEW, "beam": BEAM, "precision": precision}}
+    end = json.loads((asked.hf / "generation_config.json").read_text())["eos_token_id"]
+    settings = {"settings": {"max_tokens": NEW, "beam": BEAM, "precision": precision, "never": [end]}}
     rates: dict[str, dict[str, list[float]]] = {name: {} for name in ways}
+    answers: dict[str, list[str]] = {}
     running = [subprocess.Popen(one, start_new_session=True, stderr=subprocess.DEVNULL) for one in ways.values()]
     try:
         given = {}
@@ -129,7 +136,8 @@ def main() -> None:
         for _ in range(asked.rounds):
             for name in ways:
                 for clients in (1, asked.clients):
-                    found = asyncio.run(rate(*given[name], lines if clients > 1 else lines[:8], clients))
+                    found, texts = asyncio.run(rate(*given[name], lines if clients > 1 else lines[:8], clients))
+                    answers[name] = texts
                     rates[name].setdefault(f"clients {clients}", []).append(found)
     finally:
         for one in running:
@@ -140,6 +148,8 @@ def main() -> None:
     best = {what: max(own[what] for name, own in middle.items() if name != "weft") for what in middle["weft"]}
     print(json.dumps({
         "sentences_per_second": {n: {what: round(x, 3) for what, x in own.items()} for n, own in middle.items()},
+        "same_answers": {name: sum(map(str.__eq__, texts, answers["weft"])) for name, texts in answers.items()},
+        "characters": {name: sum(map(len, texts)) for name, texts in answers.items()},
         "weft_over_the_faster": {what: round(middle["weft"][what] / best[what], 2) for what in best},
     }, indent=1))  # fmt: skip
 
