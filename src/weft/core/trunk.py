@@ -215,4 +215,4 @@ def compute_in(model: nn.Module, dtype: torch.dtype) -> None:
     """Let what is rounded compute in a precision; its weights are kept in another, and rounded as they are used."""
     for module in model.modules():
         if hasattr(module, "computes"):
-            module.computes = dtype
+            module.computes = dtype  # type: ignore[assignment]
