@@ -40,7 +40,7 @@ ANSWER = Card(
     training=AnswerTraining,
     models={
         "swift": "the default: the question's words read convolutional features; decoder of translate's swift",
-        "joint": "convolutional features and the question in one encoder (one stream); decoder of translate's swift",
+        "joint": "convolutional features and the question in one encoder (one stream); a decoder of GPT-2's layout",
         "transformer": "patches and the question in one Vision Transformer encoder, and a decoder of GPT-2's layout",
     },
     presets=PICTURE_PRESETS,

@@ -68,11 +68,8 @@ def _reader(size: Size, words: Words, dropout: float) -> Stream.Config:
 
 
 def joint(encoder: Stream.Config, size: Size, words: Words, *, dropout: float = 0.0) -> Seq2Seq.Config:
-    """The decoder of translation's `swift`; questions and answers have one table of vectors, brought to one length."""
-    writer = captioning.swift(encoder, size, vocab=words.vocab, dropout=dropout)
-    norm = LayerNorm.Config(learned=False)
-    question = _question(words, dropout).replace(norm=norm, std=0.7)
-    return writer.replace(source=with_question(encoder, question), shared=encoder.dim == size.dim)
+    """As `transformer`, on convolutional features; questions and answers have one table of vectors."""
+    return transformer(encoder, size, words, dropout=dropout).replace(shared=encoder.dim == size.dim)
 
 
 def transformer(encoder: Stream.Config, size: Size, words: Words, *, dropout: float = 0.0) -> Seq2Seq.Config:
@@ -110,6 +107,6 @@ def placed_features(
 ANSWER_MODELS: dict[str, Callable[..., Seq2Seq.Config]] = {"swift": swift, "joint": joint, "transformer": transformer}
 ANSWER_ENCODERS: dict[str, Callable[..., Stream.Config]] = {
     "swift": placed_features,
-    "joint": captioning.silent_features,
+    "joint": captioning.features,
     "transformer": vit,
 }

@@ -43,7 +43,7 @@ ANSWERING: Recipe[VisionSize] = Recipe(
     default="swift",
     rates={
         "swift": {"lr": 1e-2, "matrix_lr": 3.0, "weight_decay": 0.4, "table_decay": 0.1},
-        "joint": {"lr": 1e-2, "matrix_lr": 3.0, "table_decay": 0.1},
+        "joint": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
         "transformer": {"lr": VIT["lr"], "matrix_lr": VIT["matrix_lr"]},
     },
     preset_settings=AT_LARGE_SIZE,
