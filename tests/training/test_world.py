@@ -7,7 +7,9 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,10 +20,14 @@ from safetensors.torch import load_file
 from torch.distributed import HashStore
 
 from weft.errors import ConfigError, Interrupted, WeftError
+from weft.models.zoo import LANGUAGE_MODELS, Size
+from weft.objectives import NextToken
 from weft.tasks import sizing
 from weft.training import world
 from weft.training.launched import launched
 from weft.training.schedule import Budget
+from weft.training.settings import Training
+from weft.training.work import Work
 from weft.training.world import World
 
 TRAIN = ("train", "book.txt", *TINY, "--model", "llama", "--set", "lr=3e-3", "--set", "dropout=0", "--set",
@@ -442,3 +448,15 @@ def test_torchrun_itself(weft: Weft, alone: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1 and '"steps": 8' in done.stdout
     assert close(weft.folder / "runs" / "book-1", alone)
+
+
+def test_processes_agree_on_a_model_whose_config_says_2_where_a_file_says_2_0() -> None:
+    def identity(ratio: float) -> dict[str, str]:
+        model = LANGUAGE_MODELS["llama"](Size(dim=16, depth=1, heads=1, context=8), vocab=9)
+        block = model.trunk.block
+        block = replace(block, transform=replace(block.transform, ratio=ratio))
+        model = replace(model, trunk=replace(model.trunk, block=block))
+        source: Any = SimpleNamespace(fingerprint="same")
+        return Work(model, NextToken.Config(), source, Training(), Budget(steps=1)).identity()
+
+    assert identity(2) == identity(2.0) != identity(3)

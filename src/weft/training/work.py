@@ -48,7 +48,8 @@ class Work:
     def identity(self) -> dict[str, str]:
         """What must be the same in all processes, in few letters."""
         parts = {"weft": VERSION, "torch": torch.__version__, "data": self.source.fingerprint}
-        plain = {name: json.dumps(value, sort_keys=True, default=str) for name, value in self.config().items()}
+        config = _same_numbers(self.config()).items()
+        plain = {name: json.dumps(value, sort_keys=True, default=str) for name, value in config}
         names = ("model", "objective", "training", "budget")
         return parts | {name: hashlib.sha256(plain[name].encode()).hexdigest() for name in names}
 
@@ -56,6 +57,15 @@ class Work:
         """With the precision that `auto` means here and now, so that a resumed run computes as it began."""
         dtype = pick_precision(self.training.precision, device)
         return replace(self, training=self.training.replace(precision=name_of(dtype)))
+
+
+def _same_numbers(value: Any) -> Any:
+    """A config in which 2 and 2.0 are one number: what is read from config.json has the type of its field."""
+    if isinstance(value, Mapping):
+        return {name: _same_numbers(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_same_numbers(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def build(
