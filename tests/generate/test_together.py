@@ -52,7 +52,7 @@ def play(model: Stream, seed: int, moves: int, **more) -> list[tuple[Prompt, int
     """Random joins, steps and leaves; returns each line with its prompt, and whether it left early."""
     draw, together, every = np.random.default_rng(seed), Together(model), []
     for _ in range(moves):
-        kind = draw.choice(["join", "step", "leave"], p=[0.25, 0.65, 0.1])
+        kind = draw.choice(["join", "step", "halves", "leave"], p=[0.25, 0.35, 0.3, 0.1])
         if kind == "join" and len(together.lines) < 6:
             prompt = prompt_of(draw, **more)
             lines = [WrittenLine(prompt, sample) for sample in range(int(draw.integers(1, 3)))]
@@ -62,6 +62,13 @@ def play(model: Stream, seed: int, moves: int, **more) -> list[tuple[Prompt, int
             gone = together.lines[int(draw.integers(len(together.lines)))]
             together.leave([gone])
             next(one for one in every if one[2] is gone)[3] = True
+        elif kind == "halves":  # one leaves between the two halves of a step
+            together.draw()
+            if together.lines and draw.integers(2):
+                gone = together.lines[int(draw.integers(len(together.lines)))]
+                together.leave([gone])
+                next(one for one in every if one[2] is gone)[3] = True
+            together.advance()
         else:
             together.step()
     while together.lines:

@@ -13,6 +13,7 @@ from helpers.serving import Running, until
 
 from weft.core.changes import Without
 from weft.domains.texts.codec.turns import TurnCodec
+from weft.generate.together import Together
 from weft.runs.run import Run
 from weft.tasks.asks import Given
 from weft.web.table import RunTable, ServedRun
@@ -41,6 +42,25 @@ def test_completions_are_those_of_python(server: Running, table: RunTable):
     }
     several = server.post(WRITE, {**ASK, "prompt": ["Once", "The"], "n": 2}).json["choices"]
     assert [one["text"] for one in several[:2]] == known[:2] and len(several) == 4
+
+
+def test_a_token_is_sent_before_the_model_reads_it(server: Running, monkeypatch: pytest.MonkeyPatch):
+    heard, sent_before, advance = threading.Event(), list[bool](), Together.advance
+
+    def wait(self: Together) -> None:
+        sent_before.append(heard.wait(20))
+        advance(self)
+
+    monkeypatch.setattr(Together, "advance", wait)
+    with server.connected() as made:
+        made.sendall(server.request("POST", WRITE, {**ASK, "stream": True}, None))
+        said = b""
+        while b"data: {" not in said:
+            said += made.recv(4096)
+        heard.set()
+        while b"[DONE]" not in said:
+            said += made.recv(4096)
+    assert all(sent_before)
 
 
 def test_a_stream_has_the_same_text_and_ends_with_done(server: Running, table: RunTable):

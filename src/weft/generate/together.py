@@ -84,6 +84,7 @@ class Together:
         self._readings: list[Reading] = []
         self._session = Session(model, capacity=1)
         self._logits: Float[Tensor, "B V"] | None = None  # of each line's next token
+        self._tokens: list[int] = []  # of each line, drawn and not yet read
 
     @property
     def lines(self) -> list[WrittenLine]:
@@ -104,28 +105,37 @@ class Together:
         self._readings = [one for one in self._readings if any(one.lines)]
         self._keep([i for i, line in enumerate(self.written) if id(line) not in gone])
 
-    @torch.inference_mode()
     def step(self) -> list[WrittenLine]:
-        """Read a piece of a prompt, if any waits, and write a token of each line, or several where that is quicker.
+        """Draw a token of each line and read it: both halves of a step. Returns the lines that ended."""
+        before = self.lines
+        self.draw()
+        self.advance()
+        return [line for line in before if line.ended is not None]
 
-        Returns the lines that ended. A prompt that cannot be read raises `Unread`; nothing else is lost by that.
+    @torch.inference_mode()
+    def draw(self) -> None:
+        """Read a piece of a prompt, if any waits, and draw the next token of each line whose prompt is read.
+
+        What is drawn may be sent before `advance`, which takes most of the time of a step. A prompt that cannot be read
+        raises `Unread`; nothing else is lost by that.
         """
         with suited_threads(self.model, small=SINGLE_THREAD_WEIGHTS):
             if self._readings:
                 self._read(self._tokens_to_read())
-            before = self.written
-            if not before:
-                return []
-            assert self._logits is not None
-            tokens = self._drawn(self._logits)
-            for line, token in zip(before, tokens, strict=True):
-                line.take(token)
-            going = [i for i, line in enumerate(before) if line.ended is None]
-            self._keep(going)
-            if going:
-                self._advance([tokens[i] for i in going])
+            if self.written:
+                assert self._logits is not None
+                self._tokens = self._drawn(self._logits)
+                for line, token in zip(self.written, self._tokens, strict=True):
+                    line.take(token)
+                self._keep([i for i, line in enumerate(self.written) if line.ended is None])
+
+    @torch.inference_mode()
+    def advance(self) -> None:
+        """Read the tokens that were drawn, and write several more where nothing is decided between two of them."""
+        if self._tokens:
+            with suited_threads(self.model, small=SINGLE_THREAD_WEIGHTS):
+                self._read_drawn()
                 self._onward()
-        return [line for line in before if line.ended is not None]
 
     def _tokens_to_read(self) -> int:
         """About how many tokens of prompts are read before the next step: of each that waits, as far as they fit."""
@@ -184,6 +194,7 @@ class Together:
         if len(rows) == len(self.written):
             return
         self.written = [self.written[i] for i in rows]
+        self._tokens = [self._tokens[i] for i in rows] if self._tokens else []
         if not rows:
             self._session, self._logits = Session(self.model, capacity=1), None
             return
@@ -212,18 +223,18 @@ class Together:
                 line.scored.append(scored(logits[i], found[i], line.likeliest))
         return found
 
-    def _advance(self, tokens: list[int]) -> None:
+    def _read_drawn(self) -> None:
         """Read the tokens. A row that has reached the context forgets its older half and is read anew, first."""
         session, window = self._session, self._session.window
         full = [i for i, row in enumerate(session.rows) if window is not None and len(row) >= window]
         for i in full:
             row = session.rows[i]
-            again = [*row[len(row) - len(row) // 2 :], tokens[i]]
+            again = [*row[len(row) - len(row) // 2 :], self._tokens[i]]
             self._readings.insert(0, Reading([again], [[self.written[i]]]))
-        rest = [i for i in range(len(tokens)) if i not in full]
-        self._keep(rest)
-        if rest:
-            self._logits = self._session.step(torch.tensor([tokens[i] for i in rest]))
+        self._keep([i for i in range(len(self._tokens)) if i not in full])
+        tokens, self._tokens = self._tokens, []
+        if tokens:
+            self._logits = session.step(torch.tensor(tokens))
 
     def _onward(self) -> None:
         """Write on in native code where nothing is decided between two tokens; the last token is left to `step`."""

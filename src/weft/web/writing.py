@@ -121,23 +121,29 @@ class RunWriter:
         before = {id(line): len(line.ids) for job in self.jobs for line in job.lines}
         try:
             with self._changed():
-                self.together.step()
+                self.together.draw()
+                self._tell(metrics)
+                self.together.advance()
         except Unread as failed:
             lost = {id(line) for line in failed.lines}
             owners = [job for job in self.jobs if any(id(line) in lost for line in job.lines)]
             self._drop(owners, failed.__cause__ or failed)
         except Exception as error:
             self.together = Together(self.together.model)
-            self._drop(self.jobs, error)
-        going = [job for job in self.jobs if not job.done]
-        new = sum(len(line.ids) - before.get(id(line), 0) for job in going for line in job.lines)
+            self._drop([job for job in self.jobs if not job.done], error)
+        new = sum(len(line.ids) - before.get(id(line), 0) for job in self.jobs for line in job.lines)
         metrics.count("weft_tokens_total", new)
-        for job in going:
-            job.tell(metrics)
+        self._tell(metrics)
         done = [job for job in self.jobs if job.done]
         self.jobs = [job for job in self.jobs if not job.done]
-        self._post.send()
         return done
+
+    def _tell(self, metrics: Metrics) -> None:
+        """Let all clients hear what is new."""
+        for job in self.jobs:
+            if not job.done:
+                job.tell(metrics)
+        self._post.send()
 
     def _drop(self, jobs: Sequence[WritingJob], error: BaseException) -> None:
         """Go on without these jobs."""
