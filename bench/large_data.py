@@ -70,6 +70,7 @@ def written(path: Path, line: Callable[[int, str], str], size: int, *, head: str
                 break
             done += file.write(line(number, sentence) + "\n")
     whole.touch()
+    time.sleep(3)  # what was changed less than two seconds before it is read is not remembered
     return path
 
 
