@@ -208,6 +208,7 @@ def test_a_new_decoder_on_a_wide_encoder_is_small_and_reads_normed_features(
         made = run.config["model"]
         assert (made["target"]["dim"], made["bridge"], made["memory_dropout"]) == (8, 8, 0.3)
         assert run.config["training"]["smoothing"] == 0.1 and made["memory_norm"] is not None
+        assert run.config["training"]["most_epochs"] == 40
         again = weft.load(run.folder)
         pixels = SCENES.read(0).pixels
         assert run.predict(pixels, max_tokens=5) == again.predict(pixels, max_tokens=5)

@@ -103,6 +103,17 @@ def test_steps_longer_than_the_whole_run_end_it_after_one(tmp_path: Path, go: An
     assert go(tmp_path / "run", Hours(step=100.0), Budget(minutes=1)).steps == 1
 
 
+@pytest.mark.parametrize(("minutes", "steps"), [(10, 30), (1, 12)])
+def test_a_run_by_minutes_ends_after_the_most_epochs_with_a_rate_of_zero(
+    tmp_path: Path, go: Any, minutes: float, steps: int
+) -> None:
+    hours = Hours(step=5.0)
+    most = 30 * BATCH / SlowText(hours).per_epoch
+    ended = go(tmp_path / "run", hours, Budget(minutes=minutes), guess=3.0, most_epochs=most)
+    rates = [line["lr"] for line in lines(tmp_path / "run")]
+    assert ended.steps == steps and rates[-1] < 0.1 * max(rates)
+
+
 def test_the_rate_falls_to_zero_with_slow_steps_too(tmp_path: Path, go: Any) -> None:
     go(tmp_path / "run", Hours(step=5.0), Budget(minutes=5), guess=0.5)
     rates = [line["lr"] for line in lines(tmp_path / "run")]

@@ -114,7 +114,7 @@ def _said(made: Plan, machines: Devices, dtype: torch.dtype) -> Planned:
     sending = found.network / machines.network
     computing = None if found.operations is None else pieces * found.operations / machines.speed
     step = None if computing is None else max(computing, sending)
-    horizon = work.budget.horizon(work.source, work.training.batch, lambda: step or 1.0).end
+    horizon = work.budget.horizon(work.source, work.training, lambda: step or 1.0).end
     numbers = {
         "task": made.work.record["task"],
         "parameters": found.parameters,

@@ -244,7 +244,10 @@ def _training_line(request: Request, work: Work, batch: str) -> str:
     training, budget = work.training, work.budget
     dtype = pick_precision(training.precision, request.device)
     precision = why_precision(training.precision, request.device, dtype)
-    return f"{length(budget)} on {request.device.type} in {precision}, {batch}, learning rate {training.lr:g}"
+    most = (
+        "" if training.most_epochs is None or budget.minutes is None else f", {training.most_epochs:g} epochs at most,"
+    )
+    return f"{length(budget)}{most} on {request.device.type} in {precision}, {batch}, learning rate {training.lr:g}"
 
 
 def _model_line(request: Request, work: Work) -> str:

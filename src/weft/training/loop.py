@@ -23,7 +23,7 @@ from weft.training.optimizer import Optimizer
 from weft.training.pace import EVALUATIONS, LEAST_PROBE, Pace
 from weft.training.parallel import distribute
 from weft.training.precision import LossScale, Weights, pick_precision
-from weft.training.schedule import rate
+from weft.training.schedule import most_steps, rate
 from weft.training.score import HeldOutScore
 from weft.training.shards import Cut
 from weft.training.slowness import Slowness
@@ -77,7 +77,7 @@ class Fit:
         self.buffers: dict[str, Tensor] = {}  # what a forward pass may change, as it was before the present step
         if not state.evaluate_every:
             state.evaluate_every = training.evaluate_every or max(1, state.horizon.end // EVALUATIONS)
-        self.pace = Pace(job.seconds, state)
+        self.pace = Pace(job.seconds, state, most_steps(job.source, training))
         self.stopping = False  # whether any process was asked to stop, as all know since the last step
         self.skipped = False  # whether a look was left out for want of time
         self.terms: tuple[str, ...] = ()  # the names of the further terms of the loss

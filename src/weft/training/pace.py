@@ -4,6 +4,7 @@ Decides from numbers that all processes agree on and that stand in `State`, so t
 Of a run by steps or epochs it decides nothing.
 """
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -36,10 +37,10 @@ def scored_within(
 
 
 class Pace:
-    """The time of a run: `seconds` is its budget, None in a run by steps or epochs."""
+    """The time of a run: `seconds` is its budget, None in a run by steps or epochs; it ends after `most` steps."""
 
-    def __init__(self, seconds: float | None, state: State):
-        self.seconds, self.state = seconds, state
+    def __init__(self, seconds: float | None, state: State, most: float = math.inf):
+        self.seconds, self.state, self.most = seconds, state, most
         self.marks: deque[tuple[float, int]] = deque([(self.trained, state.step)], maxlen=MARKS)
 
     @property
@@ -53,7 +54,7 @@ class Pace:
         The first step that ends past the budget is the last one, whatever was expected.
         """
         state = self.state
-        if self.seconds is None:
+        if self.seconds is None or state.step >= self.most:
             return
         if state.seconds >= self.seconds:
             state.horizon = replace(state.horizon, end=min(state.step, state.horizon.end))
@@ -64,7 +65,7 @@ class Pace:
         pace = (self.trained - before) / max(1, state.step - step)
         left = self.seconds - state.seconds
         left = max(0.0, left - self._looks_within(left / pace))
-        end = state.step + max(1, int(left / pace))
+        end = int(min(state.step + max(1, int(left / pace)), self.most))
         state.horizon = state.horizon.refit(state.step, end if state.landing is None else min(end, state.horizon.end))
         self.marks.append((self.trained, state.step))
 

@@ -87,7 +87,7 @@ def perform(
         if saved is None:
             spent = world.agree(time.monotonic() - began) if work.versions else 0.0  # counts as time of the run
             timed = partial(step_seconds, work, device, share=world.computing_at_once)
-            horizon = work.budget.horizon(work.source, work.training.batch, timed)
+            horizon = work.budget.horizon(work.source, work.training, timed)
             state = loop.State(horizon=Horizon(end=int(world.agree(horizon.end))), seconds=spent)
         else:
             state = saved[0]

@@ -1,5 +1,6 @@
 """When a run ends and how its learning rate moves. Pure functions of the step and a few recorded numbers."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,6 +9,7 @@ from weft.errors import ConfigError
 
 if TYPE_CHECKING:
     from weft.batches.source import Source
+    from weft.training.settings import Training
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,20 @@ class Budget:
         """The time of a run by minutes."""
         return None if self.minutes is None else 60 * self.minutes
 
-    def horizon(self, source: "Source", batch: int, step_seconds: Callable[[], float]) -> Horizon:
+    def horizon(self, source: "Source", training: "Training", step_seconds: Callable[[], float]) -> Horizon:
         """From the first step to the last."""
         if self.steps is not None:
             return Horizon(end=self.steps)
         if self.epochs is not None:
-            return Horizon(end=max(1, round(self.epochs * source.per_epoch / batch)))
+            return Horizon(end=_steps(self.epochs, source, training))
         assert self.seconds is not None
-        return Horizon(end=max(1, int(self.seconds / step_seconds())))
+        return Horizon(end=int(min(max(1, int(self.seconds / step_seconds())), most_steps(source, training))))
+
+
+def most_steps(source: "Source", training: "Training") -> float:
+    """The steps after which a run by minutes ends at the latest; infinite where nothing says so."""
+    return math.inf if training.most_epochs is None else _steps(training.most_epochs, source, training)
+
+
+def _steps(epochs: float, source: "Source", training: "Training") -> int:
+    return max(1, round(epochs * source.per_epoch / training.batch))

@@ -42,6 +42,7 @@ class Training(Config):
     evaluate_every: int | None = None
     checkpoint_every: int | None = None
     patience: int | None = None
+    most_epochs: float | None = None
     record_samples: bool = False
     tensorboard: bool = False
 
@@ -83,6 +84,8 @@ class Training(Config):
         "checkpoint_every": "steps between checkpoints; by default one checkpoint each minute",
         "patience": "early stopping: evaluations without a better held-out loss after which training ends; the "
         "learning rate then falls to zero over a quarter more steps",
+        "most_epochs": "under --minutes: passes over the data after which training ends at the latest; more would be "
+        "learned by heart",
         "record_samples": "write into metrics.jsonl which samples each step used",
         "tensorboard": "write files for TensorBoard too",
     }
@@ -99,6 +102,8 @@ class Training(Config):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"must be at least 1, found {value}", where=name)
+        if self.most_epochs is not None and not self.most_epochs > 0:
+            raise ConfigError(f"must be above 0, found {self.most_epochs}", where="most_epochs")
         if self.replicas > 1 and self.parallel != "shard":
             problem = "replicas of shared weights are asked for, and weights are not shared"
             raise ConfigError(problem, where="replicas", fix="add --set parallel=shard")

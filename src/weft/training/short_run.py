@@ -16,7 +16,7 @@ def short_run(work: Work, device: torch.device) -> HeldOutScore:
     No random state is changed.
     """
     with torch.random.fork_rng(devices=[]), suited_threads(outline(work.model), small=SINGLE_THREAD_WEIGHTS):
-        horizon = work.budget.horizon(work.source, work.training.batch, lambda: step_seconds(work, device))
+        horizon = work.budget.horizon(work.source, work.training, lambda: step_seconds(work, device))
         model = build(work.model, work.training.seed, work.start, work.frozen)
         fit = loop.Fit(trial_job(work, model, device), loop.State(horizon=horizon))
         fit.run()

@@ -14,6 +14,7 @@ from weft.domains.captions.decoders import (
 from weft.domains.captions.recipe.captioners import (
     CAPTIONING,
     LITTLE_DROPOUT,
+    LITTLE_EPOCHS,
     LITTLE_SMOOTHING,
     WITHOUT,
     CaptionDraft,
@@ -79,8 +80,9 @@ def continued_captioner(draft: CaptionDraft, origin: Loaded) -> tuple[Model.Conf
         return with_lora(origin.model.config.replace(source=encoder), training), compared(training, name, draft)
     encoder = with_lora(encoder.replace(head=None, outputs=None), training)
     training = partly_new_rates(training, CAPTIONING, request, name)
-    if is_little(draft) and "smoothing" not in request.settings:
-        training = training.replace(smoothing=LITTLE_SMOOTHING)
+    if is_little(draft):
+        usual = {"smoothing": LITTLE_SMOOTHING, "most_epochs": LITTLE_EPOCHS}
+        training = training.replace(**{name: value for name, value in usual.items() if name not in request.settings})
     return on_features(with_decoder(encoder, name, draft), draft), compared(training, name, draft)
 
 

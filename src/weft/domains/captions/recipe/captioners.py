@@ -64,7 +64,7 @@ CAPTIONING: Recipe[VisionSize] = Recipe(
 # The width and layers of a new decoder on a wider encoder, by the most captions that it is for.
 NEW_DECODERS = ((50_000, 192, 1), (500_000, 384, 3), (math.inf, 512, 6))
 LITTLE = NEW_DECODERS[0][0]  # captions, up to which a decoder on a frozen encoder needs the following
-LITTLE_DROPOUT, LITTLE_SMOOTHING = 0.3, 0.1
+LITTLE_DROPOUT, LITTLE_SMOOTHING, LITTLE_EPOCHS = 0.3, 0.1, 40.0
 PLACE_STD = 0.5  # of the places of an encoder's tokens that has none: about as loud as the tokens
 CaptionDraft = Draft[PictureData, SeenCaptions, CaptionTraining]
 
