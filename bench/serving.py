@@ -64,7 +64,7 @@ def first_beside(port: int, others: int, tokens: int) -> tuple[float, float]:
     began = time.perf_counter()
     for one in threads:
         one.start()
-    while len(early) < others:
+    while len(early) < others and all(one.is_alive() for one in threads):
         time.sleep(0.001)
     client(port, others, 1, late)
     for one in threads:

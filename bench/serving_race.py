@@ -11,6 +11,7 @@ them say nothing.
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import shlex
@@ -95,7 +96,8 @@ def main() -> None:
                     own.setdefault(f"first event {clients}", []).append(first)
     finally:
         for one in running:
-            os.killpg(one.pid, signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(one.pid, signal.SIGTERM)
         for one in running:
             one.wait(30)
     middle = {name: {what: statistics.median(some) for what, some in own.items()} for name, own in rates.items()}

@@ -12,6 +12,7 @@ threads, and one with a thread for each of several requests. Loopback only. Prin
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -141,7 +142,8 @@ def main() -> None:
                     rates[name].setdefault(f"clients {clients}", []).append(found)
     finally:
         for one in running:
-            os.killpg(one.pid, signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(one.pid, signal.SIGTERM)
         for one in running:
             one.wait(30)
     middle = {name: {what: statistics.median(some) for what, some in own.items()} for name, own in rates.items()}

@@ -54,6 +54,11 @@ class Running:
         self._thread.start()
         until(lambda: self.server.started)
 
+    @property
+    def threads(self) -> tuple[threading.Thread, threading.Thread]:
+        """The thread of the loop, and the one that computes."""
+        return self._thread, self.state.engine._thread
+
     def close(self) -> None:
         self.server.force_exit = self.server.should_exit = True
         self._thread.join(10)
@@ -106,6 +111,16 @@ def read_all(made: socket.socket) -> bytes:
         while part := made.recv(65536):
             parts.append(part)
     return b"".join(parts)
+
+
+def read_until(made: socket.socket, end: bytes) -> bytes:
+    """What comes until some bytes have come; more may have come with them."""
+    said = b""
+    while end not in said:
+        piece = made.recv(4096)
+        assert piece, said
+        said += piece
+    return said
 
 
 def until(true: Any, seconds: float = 20.0) -> float:

@@ -1,6 +1,7 @@
 """Who may ask: raw requests that other pages, other names and broken clients send. Nothing of it reaches a run."""
 
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -105,12 +106,14 @@ ASTRAY = (
     "file:///etc/passwd", "page.js/", "page.js/..", "-secret/page.js", "language-model/../../weights",
 )  # fmt: skip
 
-opened: list[str] | None = None  # what this process opens while somebody watches
+opened: list[str] | None = None  # what a server opens while somebody watches
+strangers: set[int] = set()  # threads that are not the server's
 
 
 def watch(event: str, args: tuple[Any, ...]) -> None:
     """Note what is opened and listed."""
-    if opened is not None and event in ("open", "os.listdir", "os.scandir", "glob.glob"):
+    noted = event in ("open", "os.listdir", "os.scandir", "glob.glob")
+    if opened is not None and noted and threading.get_ident() not in strangers:
         opened.append(f"{event} {args[0] if args else ''}")
 
 
@@ -119,8 +122,9 @@ sys.addaudithook(watch)
 
 @pytest.mark.parametrize("under", UNDER)
 def test_a_path_leads_to_no_file(server: Running, under: str):
-    global opened
+    global opened, strangers
     server.post(f"{under}x", ASK)  # what is loaded once is loaded by now
+    strangers = {one.ident or 0 for one in threading.enumerate() if one not in server.threads}
     try:
         for path in (f"{under}{astray}" for astray in ASTRAY):
             opened = []

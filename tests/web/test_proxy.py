@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.serving import Answered, Running, read_all, until
+from helpers.serving import Answered, Running, read_all, read_until, until
 
 from weft.web.table import RunTable
 
@@ -81,7 +81,7 @@ def test_two_replicas_behind_nginx_stream_and_end_one_after_the_other(table: Run
                 streams = [said(first.request("POST", WRITE, LONG, headers)) for _ in replicas]
                 for made in streams:
                     kept.enter_context(made)
-                    assert b"data: " in made.recv(4096) + made.recv(4096), "events come while more are written"
+                    read_until(made, b"data: ")  # events come while more are written
                 until(lambda: not any(one.state.engine.idle for one in replicas))  # nginx has no reason to prefer one
                 first.server.handle_exit(signal.SIGTERM, None)
                 assert first.get("/readyz").status == 503
@@ -89,7 +89,33 @@ def test_two_replicas_behind_nginx_stream_and_end_one_after_the_other(table: Run
                     assert ask("POST", WRITE, ASK).json["choices"] == known, "the other one answers"
                 assert not first.state.engine.idle, "its stream goes on"
             for one in replicas:
-                assert until(lambda one=one: one.state.engine.idle) < 5, "a client that leaves nginx ends the work"
+                until(lambda one=one: one.state.engine.idle)  # a client that leaves nginx ends the work
+    finally:
+        for one in replicas:
+            one.close()
+
+
+def test_replicas_that_were_full_are_asked_again_at_once(table: RunTable, tmp_path: Path):
+    replicas = [Running(table, names=(NAME,), rows=1, waiting=1) for _ in range(2)]
+    headers = {"host": NAME, "origin": f"https://{NAME}"}
+    try:
+        with proxied(tmp_path, replicas) as said:
+
+            def ask() -> int:
+                with contextlib.closing(said(replicas[0].request("POST", WRITE, ASK, headers))) as made:
+                    return Answered(read_all(made)).status
+
+            with contextlib.ExitStack() as kept:
+                for one in replicas:
+                    for _ in range(2):  # one that is written, one that waits
+                        made = kept.enter_context(one.connected())
+                        made.sendall(one.request("POST", WRITE, {**LONG, "max_tokens": 100_000}, headers))
+                        until(lambda one=one: one.state.engine._writers)
+                    until(lambda one=one: one.state.engine.full)
+                assert [ask() for _ in range(3)] == [429, 429, 429]
+            for one in replicas:
+                until(lambda one=one: one.state.engine.idle)
+            assert [ask() for _ in range(3)] == [200, 200, 200]
     finally:
         for one in replicas:
             one.close()

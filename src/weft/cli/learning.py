@@ -73,7 +73,7 @@ def plan(
         int | None, typer.Option(parser=number(int, "--steps"), metavar="N", help="A run of N steps.")
     ] = None,
     epochs: Annotated[
-        float | None, typer.Option(parser=number(float, "--epochs"), metavar="E", help="A run of so many epochs.")
+        float | None, typer.Option(parser=number(float, "--epochs"), metavar="E", help="A run of E epochs.")
     ] = None,
     set_: Set = None,
     json: Json = False,

@@ -41,7 +41,9 @@ def lab(
     sets: Annotated[
         int | None, typer.Option(metavar="N", help="Disjoint sets of the usual number of seeds, each judged too.")
     ] = None,
-    first: Annotated[int | None, typer.Option(metavar="N", help="The first seed.")] = None,
+    first: Annotated[
+        int | None, typer.Option(metavar="N", help="The first seed; by default that of the claim.")
+    ] = None,
     data: Annotated[
         str | None, typer.Option(metavar="FILE", help="Your own file, where a claim can be tried on it.")
     ] = None,
@@ -63,8 +65,8 @@ def lab(
     for word, asked in (("--seeds", seeds), ("--sets", sets)):
         if asked is not None and asked < 1:
             raise WeftError(f"expected at least 1, found {asked}", where=word)
-    if sets and seeds:
-        raise WeftError("both are numbers of seeds", where="--sets and --seeds", fix="leave one of them out")
+    if sum(one is not None for one in (seeds, sets, minutes)) > 1:
+        raise WeftError("each says how many seeds", where="--seeds, --sets and --minutes", fix="leave all but one out")
     chosen = experiments() if claim == "all" else [experiment(claim)]
     words = settings_of(set_, settings_for)
     if claim == "all" and (words or data):

@@ -106,7 +106,7 @@ class Together:
         self._keep([i for i, line in enumerate(self.written) if id(line) not in gone])
 
     def step(self) -> list[WrittenLine]:
-        """Draw a token of each line and read it: both halves of a step. Returns the lines that ended."""
+        """`draw` and `advance`, where nobody hears between the two. Returns the lines that ended."""
         before = self.lines
         self.draw()
         self.advance()

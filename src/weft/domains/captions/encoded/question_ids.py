@@ -73,7 +73,7 @@ class AskedRows(Sequence[Sequence[AskedIds]]):
         return found
 
     def fitting(self, question: int, answer: int, marks: TextMarks) -> "AskedRows":
-        """The questions that have at most so many tokens, each with the answers that a decoder has room for."""
+        """The questions of at most `question` tokens, each with the answers that a decoder has room for."""
         short = len(marks.before) + self.answer_lengths() <= answer
         before = np.concatenate(([0], np.cumsum(short)))
         ends = self.answered.astype(np.int64)
