@@ -69,6 +69,24 @@ class Copies(Share):
     def every(self, own: Tensor) -> Tensor:
         return torch.cat(self.threads.gathered(self.replica, own))
 
+    def copy(self, numbers: Tensor, replica: int) -> None:
+        numbers.copy_(self.threads.gathered(self.replica, numbers)[replica])
+
+
+class Counted(Share):
+    """One of many processes that have every matrix; it counts the numbers that travel to each."""
+
+    def __init__(self, size: int):
+        super().__init__(World(), parts=1)
+        self.replica, self.replicas, self.sent = size - 1, size, 0
+
+    def every(self, own: Tensor) -> Tensor:
+        self.sent += self.replicas * len(own)
+        return own.repeat(self.replicas)
+
+    def copy(self, numbers: Tensor, replica: int) -> None:
+        self.sent += len(numbers)
+
 
 def numbers(seed: int, shape: tuple[int, int]) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
@@ -115,3 +133,23 @@ def test_work_is_shared_evenly_and_large_matrices_travel_as_many_as_processes_co
     assert list(parts.portions([(64, 64)] * 30)) == [slice(0, 30)]
     many = Owners(Copies(Threads(64), 0))
     assert list(many.portions([whole] * 9)) == [slice(0, 8), slice(8, 9)]
+
+
+BLOCK = ((768, 768), (768, 768), (768, 768), (768, 768), (3072, 768), (768, 3072))
+MODELS = {"gpt2": BLOCK * 12, "three blocks": BLOCK * 3, "small": ((64, 64), (96, 64)) * 8, "one": ((2048, 2048),)}
+
+
+@pytest.mark.parametrize("size", [2, 4, 16, 64])
+@pytest.mark.parametrize("name", MODELS)
+def test_what_copies_send_and_keep_does_not_grow_with_their_number(name: str, size: int) -> None:
+    share = Counted(size)
+    matrices, owners = [torch.empty(shape, device="meta") for shape in MODELS[name]], Owners(share)
+    results = list[Tensor]()
+    for some in owners.portions(MODELS[name]):
+        these = matrices[some]
+        results += owners.computed(these, [len(one) for one in these], lambda given: [one.clone() for one in given])
+    whole = sum(one.numel() for one in matrices)
+    assert [one.shape for one in results] == [one.shape for one in matrices]
+    assert share.sent <= 1.5 * whole
+    kept = {one.untyped_storage()._cdata: one.untyped_storage().nbytes() for one in results}
+    assert sum(kept.values()) == 4 * whole

@@ -11,7 +11,8 @@ By closed forms for weights, for P weights on N processes that share them (`para
     padding                           rows of a tensor are filled up to a multiple of N
     network                           all gathered forward, blocks once more on the way back; gradients added in fp32:
                                       4 P where they are shared, 8 P where each process has the sum of all; Muon's
-                                      matrices once more, or rows of them there and back where weights are shared
+                                      matrices once more (messages that are filled up: 1.5 times at most), or rows of
+                                      them there and back where weights are shared
 
 What a step keeps for its way back, and its operations, are counted in a pass of tensors without numbers.
 """

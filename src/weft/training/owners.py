@@ -14,7 +14,8 @@ from torch import Tensor
 from weft.training.shares import Share, rows_of
 
 MESSAGE_BYTES = 25 * 2**20  # of whole matrices that travel together, unless fewer would leave processes without work
-COPIES_AT_ONCE = 8  # large matrices at most whose results travel together to processes that receive them all
+COPIES_AT_ONCE = 8  # large matrices at most that travel together to all processes: each process has memory for all
+MOST_FILLED = 1.5  # numbers sent over numbers of results, up to which results of all owners travel in one message
 
 Compute = Callable[[Sequence[Tensor]], Sequence[Tensor]]  # whole matrices to as many of the same shapes
 
@@ -34,10 +35,10 @@ class Owners:
 
     def portions(self, shapes: Sequence[tuple[int, int]]) -> Iterator[slice]:
         """Which of the matrices with these rows and columns travel together."""
-        each, start, bytes_ = self.size if self.share.divided else min(self.size, COPIES_AT_ONCE), 0, 0
+        fewest, start, bytes_ = self.size if self.share.divided else min(self.size, COPIES_AT_ONCE), 0, 0
         for place, (rows, columns) in enumerate(shapes, 1):
             bytes_ += 4 * rows * columns
-            if bytes_ >= MESSAGE_BYTES and place - start >= each:
+            if bytes_ >= MESSAGE_BYTES and place - start >= fewest:
                 yield slice(start, place)
                 start, bytes_ = place, 0
         if start < len(shapes):
@@ -83,15 +84,28 @@ class Owners:
 
     def _of_copies(self, matrices: Sequence[Tensor], owners: Sequence[int], compute: Compute) -> list[Tensor]:
         owned = [[i for i, owner in enumerate(owners) if owner == process] for process in range(self.size)]
-        longest = max(sum(matrices[i].numel() for i in some) for some in owned)
         made = [one.reshape(-1) for one in compute([matrices[i] for i in owned[self.own]])]
-        filled = matrices[0].new_zeros(longest - sum(map(len, made)))
-        every = self.share.every(torch.cat([*made, filled])).view(self.size, longest)
+        own = torch.cat(made) if made else matrices[0].new_empty(0)
+        every = self._spread(own, [sum(matrices[i].numel() for i in some) for some in owned])
         results: dict[int, Tensor] = {}
-        for some, row in zip(owned, every, strict=True):
-            sizes = [matrices[i].numel() for i in some]
-            results |= dict(zip(some, row[: sum(sizes)].split(sizes), strict=True))
+        for some, numbers in zip(owned, every, strict=True):
+            results |= dict(zip(some, numbers.split([matrices[i].numel() for i in some]), strict=True))
         return [results[i].view_as(one) for i, one in enumerate(matrices)]
+
+    def _spread(self, own: Tensor, counts: Sequence[int]) -> list[Tensor]:
+        """The results of each owner in all processes; `counts` says how many numbers each has.
+
+        One message is faster than one from each owner, but fills all of them up to the longest.
+        """
+        longest = max(counts)
+        if self.size * longest <= MOST_FILLED * sum(counts):
+            every = self.share.every(torch.cat([own, own.new_zeros(longest - len(own))])).view(self.size, longest)
+            return [row[:count].clone() for row, count in zip(every, counts, strict=True)]
+        found = [own if process == self.own else own.new_empty(count) for process, count in enumerate(counts)]
+        for process, numbers in enumerate(found):
+            if len(numbers):
+                self.share.copy(numbers, process)
+        return found
 
 
 def _length(rows: int, part: int, parts: int) -> int:

@@ -77,7 +77,10 @@ class Share:
         return DTensor.from_local(part, self._mesh["part"], [Shard(0)], run_check=False, shape=shape, stride=stride)
 
     def swap(self, sent: Tensor, given: Sequence[int], taken: Sequence[int]) -> Tensor:
-        """What the processes that share send to this one: so many numbers each; `given` is how many each one gets."""
+        """What the processes that share weights send to this one.
+
+        `given` and `taken` are how many numbers go to each process and come from it.
+        """
         found = sent.new_empty(sum(taken))
         dist.all_to_all_single(found, sent, list(taken), list(given), group=self._groups[1])
         return found
@@ -87,6 +90,10 @@ class Share:
         found = own.new_empty(self.replicas * len(own))
         gather_all(found, own, group=self._groups[0])
         return found
+
+    def copy(self, numbers: Tensor, replica: int) -> None:
+        """The numbers of one of the processes that hold the same part, in place, in all of them."""
+        dist.broadcast(numbers, group=self._groups[0], group_src=replica)
 
     def add_up(self, tensor: Tensor) -> None:
         """The sum over the replicas, in place."""
