@@ -95,3 +95,10 @@ def test_parameters_of_one_shape_are_updated_as_each_alone_and_those_without_gra
         Muon([p], lr=0.1, dtype=torch.float64).step()
     assert all(close(a.detach(), b.detach()) for a, b in zip(together, alone, strict=True))
     assert torch.equal(together[1], parameters()[1])
+
+
+@pytest.mark.parametrize("shape", [(16, 24), (40, 16), (16, 64)])
+def test_small_gradients_keep_their_digits_in_fp16(shape: tuple[int, int]):
+    m = 1e-8 * numbers(3, *shape, dtype=torch.float32)
+    exact, rounded = (orthogonal(m, steps=5, dtype=dtype).float() for dtype in (torch.float32, torch.float16))
+    assert float((rounded - exact).norm() / exact.norm()) < 0.01

@@ -29,8 +29,8 @@ def orthogonal(matrices: Float[Tensor, "M r c"], *, steps: int, dtype: torch.dty
     """
     a, b, c = NEWTON_SCHULZ
     tall = matrices.shape[1] > matrices.shape[2]
-    x = (matrices.mT if tall else matrices).to(dtype)
-    x = x / x.flatten(1).norm(dim=1).clamp(min=1e-7)[:, None, None]
+    x = (matrices.mT if tall else matrices).to(torch.float32 if dtype is torch.float16 else dtype)
+    x = (x / x.flatten(1).norm(dim=1).clamp(min=1e-7)[:, None, None]).to(dtype)  # fp16 ends at 6e-8
     if x.shape[2] >= OBLONG * x.shape[1] and dtype.itemsize >= torch.float32.itemsize:
         for made in range(0, steps, GRAM_STEPS):
             x = torch.bmm(_polynomial(torch.bmm(x, x.mT), min(GRAM_STEPS, steps - made)), x)
