@@ -136,6 +136,36 @@ def test_one_two_four_and_one_process_in_turn_train_the_run_of_one(weft: Weft, m
         assert max(apart.values()) <= EXACT[group], apart
 
 
+KILLED = """
+import os, signal
+from weft.training import loop
+step = loop.Fit.step
+def killed(fit):
+    if fit.state.step == 5: os.kill(os.getpid(), signal.SIGKILL)
+    return step(fit)
+loop.Fit.step = killed
+"""
+
+
+@pytest.mark.parametrize("mode", [pytest.param("replicate"), pytest.param("shard", marks=pytest.mark.slow)])
+def test_batch_norms_of_a_run_that_was_killed_go_on_from_its_checkpoint(weft: Weft, mode: str) -> None:
+    command = ("train", *map(str, TRIALS["classify-images"].data), "--task", "classify-images", "--model", "resnet",
+               "--steps", "6", "--set", "batch=4", "--set", "precision=fp32", "--set", "evaluate_every=100",
+               "--set", "checkpoint_every=4", "--set", f"parallel={mode}", "--set", "baselines=false")  # fmt: skip
+    whole = together(weft, *command, "--out", "whole")
+    assert [one.code for one in whole] == [0, 0], whole[0].err
+    ended = together(weft, *command, "--out", "run", before={0: KILLED, 1: KILLED})
+    assert [one.code for one in ended] == [-signal.SIGKILL] * 2, ended[0].err
+    (held,) = (weft.folder / "run" / "checkpoints").iterdir()
+    steps = {int(t) for path in held.glob("*model*.safetensors") for name, t in load_file(path).items()
+             if name.endswith("num_batches_tracked")}  # fmt: skip
+    assert held.name == "00000004" and steps == {4}
+    done = together(weft, "train", "--resume", "--out", "run")
+    assert [one.code for one in done] == [0, 0], done[0].err
+    assert losses(weft.folder / "run") == pytest.approx(losses(weft.folder / "whole"), rel=1e-6)
+    assert close(weft.folder / "run", weft.folder / "whole")
+
+
 DIES = """
 import os, signal
 from weft.training import checkpoint

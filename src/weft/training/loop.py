@@ -107,6 +107,7 @@ class Fit:
         while not self.ended() and not self.asked():
             self.keep_buffers()
             line = self.step()
+            self.buffers = {}  # from here on those of this step count
             self.pace.fit_end()
             self.blend()
             if self.pace.look_is_due() and self.affords_look():
@@ -115,7 +116,7 @@ class Fit:
             self.show(line)
             if self.due():
                 self.save()
-            self.whole, self.buffers = True, {}
+            self.whole = True
 
     @contextmanager
     def rescued(self) -> Iterator[None]:
