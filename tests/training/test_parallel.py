@@ -47,15 +47,16 @@ def losses(run: Path) -> list[float]:
 
 MESSAGES = """
 import torch.distributed as dist
-from weft.training import loop
+from weft.training import loop, parallel, shares
 sent = []
-def noted(name):
-    was = getattr(dist, name)
+def noted(name, *places):
+    was = getattr(places[0], name)
     def call(*given, **more):
         sent.append(f"{name} {str(given[0].dtype)[6:]}")
         return was(*given, **more)
-    setattr(dist, name, call)
-for name in ("all_reduce", "broadcast", "all_to_all_single"): noted(name)
+    for place in places: setattr(place, name, call)
+for name in ("all_reduce", "broadcast", "all_to_all_single"): noted(name, dist)
+for name in ("gather_all", "add_and_scatter"): noted(name, shares, parallel)
 step = loop.Fit.step
 def stepping(fit):
     sent.clear()
@@ -66,9 +67,12 @@ loop.Fit.step = stepping
 """
 
 
-SENT = {  # gradients, numbers of the step; with shared weights matrices for Muon there and back
-    "replicate": ["all_reduce float32", "all_reduce float64"],
-    "shard": ["all_reduce float64", "all_to_all_single float32", "all_to_all_single float32"],
+SENT = {
+    # gradients, numbers of the step, updates of Muon
+    "replicate": ["all_reduce float32", "all_reduce float64", "gather_all float32"],
+    # weights, gradients, numbers of the step, matrices for Muon there and back
+    "shard": ["gather_all float32", "add_and_scatter float32", "all_reduce float64"]
+    + 2 * ["all_to_all_single float32"],
 }
 
 
