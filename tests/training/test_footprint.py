@@ -8,11 +8,15 @@ from typing import Any
 import pytest
 import torch
 from helpers import processes
+from helpers.tiny import language_model, pictures, vision_model
 
-from weft.batches.samples import AtTokens, EvenIds, Samples
+from weft.batches.samples import AtTokens, Classes, EvenIds, Samples
 from weft.models.zoo import LANGUAGE_MODELS, Size
 from weft.objectives import NextToken
+from weft.objectives.classify import Classify
 from weft.training.footprint import Footprint, footprint
+from weft.training.optimizer import Optimizer
+from weft.training.precision import Weights
 from weft.training.schedule import Budget
 from weft.training.settings import Training
 from weft.training.work import Work
@@ -55,3 +59,21 @@ def test_recomputing_and_chunks_take_less_and_processes_share() -> None:
     assert copies.weights == plain.weights and copies.gathered > many.gathered
     assert mixed.weights == plain.weights / 4 and copies.network < mixed.network
     assert planned(1, optimizer="muon").optimizer < plain.optimizer
+
+
+@pytest.mark.parametrize("name", ["llama", "resnet"])
+def test_a_plan_counts_one_number_of_each_weight_that_muon_updates(name: str) -> None:
+    if name == "llama":
+        model, objective = language_model(name), NextToken.Config()
+        batch = Samples(EvenIds(torch.zeros(2, 8, dtype=torch.int64)), AtTokens(torch.zeros(2, 8, dtype=torch.int64)))
+    else:
+        model, objective = vision_model(name), Classify.Config()
+        batch = Samples(pictures(2), Classes(torch.tensor([0, 1])))
+
+    def remembered(rule: str) -> float:
+        work = Work(model.config, objective, None, Training(optimizer=rule), Budget(steps=1))  # type: ignore[arg-type]
+        return footprint(work, batch).optimizer
+
+    made = Optimizer(Weights(model, torch.float32), Training(optimizer="muon"), fast=torch.float32)
+    hidden = sum(made.weights.master[one].numel() for one in made.hidden)
+    assert hidden and remembered("adamw") - remembered("muon") == 4 * hidden

@@ -32,7 +32,7 @@ from weft.errors import ConfigError
 from weft.models.outline import built, outline
 from weft.objectives.token_loss import chunkable
 from weft.training.fitting import tokens_of
-from weft.training.optimizer import SMALLEST_MATRIX
+from weft.training.optimizer import matrices_of
 from weft.training.owners import COPIES_AT_ONCE, MESSAGE_BYTES
 from weft.training.precision import Weights, exact_parameters
 from weft.training.work import Work
@@ -96,7 +96,7 @@ def footprint(work: Work, batch: Any, *, devices: int = 1, dtype: torch.dtype = 
     weights, learning = _filled(model.parameters(), parts), _filled(_learning(model), parts)
     blocks = [_filled(part.parameters(), parts) for part in model.modules() if isinstance(part, Block)]
     exact = _filled(exact_parameters(model), parts)
-    matrices = _by_muon(model) if training.optimizer == "muon" else []
+    matrices = matrices_of(model).values() if training.optimizer == "muon" else ()
     muon, whole = _filled(matrices, parts), max((p.numel() for p in matrices), default=0)
     loss, logits = _of_loss(model, work, batch, dtype)
     kept = _activations(work, batch, dtype)
@@ -130,20 +130,8 @@ def _learning(model: nn.Module) -> list[Tensor]:
 
 
 def _filled(tensors: Iterable[Tensor], parts: int) -> int:
-    """The numbers of tensors whose rows are filled up to be cut into so many parts."""
+    """The numbers of tensors whose rows are filled up to be cut into equal parts."""
     return sum(-(-t.shape[0] // parts) * parts * t[0].numel() if t.ndim else t.numel() for t in tensors)
-
-
-def _by_muon(model: nn.Module) -> list[Tensor]:
-    """The weights of matrices inside trunks, which Muon updates and remembers one number of."""
-    found = {
-        id(layer.weight): layer.weight
-        for trunk in model.modules()
-        if isinstance(trunk, Trunk)
-        for layer in trunk.modules()
-        if isinstance(layer, nn.Linear) and min(layer.weight.shape) >= SMALLEST_MATRIX
-    }
-    return [p for p in found.values() if p.requires_grad]
 
 
 def _activations(work: Work, batch: Any, dtype: torch.dtype) -> _Kept | None:

@@ -65,11 +65,9 @@ class Optimizer:
     def _groups(self) -> dict[str, tuple[list[str], float, float]]:
         """AdamW's groups: names, rate factor and weight decay; `hidden` is what Muon takes, `rows` what RowSgd does."""
         model, training = self.weights.model, self.training
-        inside = _parameters_of(model, Trunk)
         heads = _parameters_of(model, Head)
         linear = {id(m.weight) for m in model.modules() if isinstance(m, nn.Linear)}
-        filters = {id(m.weight) for m in model.modules() if isinstance(m, nn.Conv2d)}
-        rows = _parameters_of(model, RowTable)
+        matrices, rows = matrices_of(model), _parameters_of(model, RowTable)
         self.hidden: list[str] = []
         self.rows: list[str] = []
         head = training.head_lr or (0.5 if training.optimizer == "muon" else 1.0)
@@ -82,13 +80,11 @@ class Optimizer:
         for name, p in self.weights.work.items():
             if not p.requires_grad:
                 continue
-            wide = p.ndim >= 2 and min(p.shape[:2]) >= SMALLEST_MATRIX
-            matrix = wide and ((id(p) in inside and id(p) in linear) or id(p) in filters)
             if id(p) in rows:
                 self.rows.append(name)
-            elif matrix and training.optimizer == "muon":
+            elif name in matrices and training.optimizer == "muon":
                 self.hidden.append(name)
-            elif matrix:
+            elif name in matrices:
                 groups["matrices"][0].append(name)
             elif id(p) in heads and id(p) in linear and not _is_table(model, p):
                 groups["heads"][0].append(name)
@@ -107,7 +103,10 @@ class Optimizer:
         return norm
 
     def square(self) -> float:
-        """Of shared weights the squared norm of this part's gradients: it travels with the other numbers of a step."""
+        """The squared norm of the gradients of this part.
+
+        It is 0 where weights are not shared, and in all replicas but the first.
+        """
         share = self.weights.share
         grads = [p.grad for p in self.weights.master.values() if p.grad is not None]
         if share is None or not share.divided or share.replica or not grads:
@@ -207,6 +206,15 @@ class Optimizer:
         for rule in self.rules:
             if len({frozenset(kept) for kept in rule.state.values()}) > 1:
                 raise ConfigError("the optimizer state lacks some of what it remembers of each parameter")
+
+
+def matrices_of(model: nn.Module) -> dict[str, nn.Parameter]:
+    """The weights that Muon updates where it is chosen, by name: matrices inside trunks, and filters."""
+    inside = _parameters_of(model, Trunk)
+    linear = {id(m.weight) for m in model.modules() if isinstance(m, nn.Linear) and id(m.weight) in inside}
+    hidden = linear | {id(m.weight) for m in model.modules() if isinstance(m, nn.Conv2d)}
+    learning = {name: p for name, p in model.named_parameters() if p.requires_grad and id(p) in hidden}
+    return {name: p for name, p in learning.items() if min(p.shape[:2]) >= SMALLEST_MATRIX}
 
 
 def _norm(norms: Sequence[Tensor]) -> float:
