@@ -266,6 +266,14 @@ def test_a_run_stopped_while_it_lands_goes_on_as_if_never_stopped(
     assert noted[0][-1][0] < 0.4 * noted[0][23][0]  # whatever the schedule, it lands
 
 
+def test_states_say_nothing_of_a_scale_that_only_fp16_has() -> None:
+    plain = State(horizon=Horizon(end=9), step=3)
+    assert not {"scale", "sound_steps"} & set(plain.to_json()), "weft before it trained in fp16 reads them"
+    assert State.from_json(plain.to_json()) == plain
+    scaled = State(horizon=Horizon(end=9), scale=8.0, sound_steps=2)
+    assert State.from_json(scaled.to_json()) == scaled
+
+
 def test_states_of_older_checkpoints_are_understood() -> None:
     old = {**State(horizon=Horizon(end=9)).to_json(), "best": 1.5}
     for name in ("lowest", "landing", "evaluate_every"):

@@ -20,6 +20,8 @@ from weft.training.settings import Training
 from weft.training.signals import StopRequest
 from weft.training.world import World
 
+SCALED = ("scale", "sound_steps")  # of a state: what only runs in fp16 have
+
 
 @dataclass
 class State:
@@ -60,8 +62,9 @@ class State:
         return 1.0 if self.landing is None else (1 - self.horizon.progress(self.step)) / (1 - self.landing)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
+        """Plain values; in formats without a scale also those of weft before it trained in fp16."""
+        plain = asdict(self)
+        return plain if self.scale is not None else {k: v for k, v in plain.items() if k not in SCALED}
 
     @staticmethod
     def from_json(data: Any, where: str = "state.json") -> "State":
