@@ -212,7 +212,10 @@ def recompute_blocks(model: nn.Module, on: bool) -> None:
 
 
 def compute_in(model: nn.Module, dtype: torch.dtype) -> None:
-    """Let what is rounded compute in a precision; its weights are kept in another, and rounded as they are used."""
+    """Set the number format in which trunks and convolutions compute.
+
+    Their weights stay in fp32 and are rounded as they are used.
+    """
     for module in model.modules():
         if hasattr(module, "computes"):
             module.computes = dtype  # type: ignore[assignment]

@@ -66,6 +66,8 @@ def prepared(model: nn.Module, precision: str) -> nn.Module:
 
 def _rounded(model: nn.Module) -> nn.Module:
     twin = fold(copy.deepcopy(model))
+    # Training also rounds the convolutions of embedders, which take most of its time (`training.precision`). A model
+    # that answers keeps embedders whole as they are: what they read is rounded once, where it enters the trunk.
     exact = {id(p) for m in twin.modules() if isinstance(m, Embedder) for p in m.parameters()}
     for p in twin.parameters():  # not buffers: angles and slopes of positions stay exact
         if id(p) not in exact:

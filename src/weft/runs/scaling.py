@@ -22,7 +22,7 @@ from weft.runs.training import planned
 from weft.tasks.planning import Plan
 from weft.training.devices import device_memory, pick_device
 from weft.training.footprint import Footprint, footprint
-from weft.training.precision import pick_precision, product_rate
+from weft.training.precision import name_of, pick_precision, product_rate
 from weft.training.progress import Progress, read_counter
 from weft.training.schedule import Budget
 from weft.training.settings import Training
@@ -133,7 +133,7 @@ def _said(made: Plan, machines: Devices, dtype: torch.dtype) -> Planned:
         "replicas": work.training.replicas,
         "recompute": bool(work.training.recompute),
         "loss_chunk": getattr(work.objective, "chunk", None),
-        "precision": {torch.float32: "fp32", torch.bfloat16: "bf16"}.get(dtype, "fp16"),
+        "precision": name_of(dtype),
     }  # fmt: skip
     return Planned({**made.lines, **_words(found, machines, numbers, work.training)}, numbers)
 

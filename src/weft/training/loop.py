@@ -178,10 +178,9 @@ class Fit:
         if slow := self.slowness.note(self.clock.now() - began - (job.world.waited - waited)):
             job.progress.say(slow)
         self.weights.collect(self.scale.value)
-        told = (job.stop.asked is not None, self.clock.now() if job.world.first else 0.0, self.optimizer.square())
-        sums, (asked, seconds, square) = own.over(job.world, *told)
+        more = (job.stop.asked is not None, self.clock.now() if job.world.first else 0.0, self.optimizer.square())
+        sums, (asked, seconds, square) = own.over(job.world, *more)
         self.stopping = asked > 0
-        used = self.scale.value
         norm, factor = self.ready(sums, square)
         with job.world.turn:
             self.update(norm)
@@ -202,7 +201,7 @@ class Fit:
         line = {"step": state.step, "loss": sums.loss, **sums.means, "norm": 0.0 if skipped else norm,
                 "lr": training.lr * factor, "count": sums.count, "seconds": round(state.seconds, 3)}  # fmt: skip
         if self.scale.on:
-            line |= {"scale": used, "skipped": skipped}
+            line |= {"scale": job.scale, "skipped": skipped}
         self.terms = tuple(sums.terms)
         return {**line, "samples": indices.tolist()} if training.record_samples or jumped else line
 

@@ -116,7 +116,7 @@ def distribute(step: Step, world: World, training: Training, device: torch.devic
         others = {p for p in model.parameters() if p not in never_rounded}
         fully_shard(step.exact, mesh=mesh, mp_policy=plain, reshard_after_forward=False, ignored_params=others)
         step.outer = (step.exact,)
-    held = exact_parameters(model) if never_rounded else None
+    held = exact_parameters(model) if never_rounded else None  # once more: sharding has replaced the parameters
     fully_shard(step, mesh=mesh, mp_policy=how, reshard_after_forward=False, ignored_params=held)
     step.outer, step.share = (*step.outer, step), share
     compute_in(model, dtype)
