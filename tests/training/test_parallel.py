@@ -84,6 +84,19 @@ def test_a_step_of_a_small_model_sends_its_gradients_at_once_and_its_numbers_at_
     assert (weft.folder / "sent").read_text().splitlines() == SENT[mode]
 
 
+APART = "from weft.training import owners; owners.MOST_FILLED = 0"
+
+
+def test_updates_that_each_owner_sends_by_itself_are_those_of_one_process(weft: Weft) -> None:
+    assert weft(*TRAIN, "--steps", "4", "--out", "alone").code == 0
+    done = together(weft, *TRAIN, "--steps", "4", "--out", "run", before={0: MESSAGES + APART, 1: APART})
+    assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
+    sent = (weft.folder / "sent").read_text().splitlines()
+    assert sent == [*SENT["replicate"][:2], "broadcast float32", "broadcast float32"]
+    assert losses(weft.folder / "run") == pytest.approx(losses(weft.folder / "alone"), rel=1e-6)
+    assert close(weft.folder / "run", weft.folder / "alone")
+
+
 def go_on(weft: Weft, size: int, mode: str, until: int | None) -> None:
     """Go on with the run in some processes, to a step or to the end."""
     stop = {0: STOPS.format(until - 1)} if until else {}
