@@ -85,7 +85,7 @@ def found_answers(
     empty = [1.0] * len(asked)
     with counted(progress, len(windows), "passages") as count:
         for batch in together([len(one.ids) for one in windows]):
-            logits = model(rows.given(batch).to(device).raw()).double().cpu().numpy()
+            logits = model(rows.given(batch).to(device).raw()).cpu().double().numpy()
             for number, values in zip(batch.tolist(), logits, strict=True):
                 row, window = owners[number], windows[number]
                 passage = asked[row][0]

@@ -41,7 +41,7 @@ class NumberCodec(LabelCodec):
 
     def restored(self, values: Tensor) -> Tensor:
         """Values on the learned scale, in the user's unit."""
-        return values.double() * self.config.spread + self.config.mean
+        return values.cpu().double() * self.config.spread + self.config.mean
 
     def decode(self, values: Tensor, top: int = 0) -> list[dict[str, Any]]:
         """The number that each row stands for."""

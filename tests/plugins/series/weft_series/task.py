@@ -128,8 +128,8 @@ def _series_in(row: InputRow) -> Given:
 @torch.inference_mode()
 def _computed(run: Loaded, series: Iterable[np.ndarray], compute: Callable[..., torch.Tensor]) -> torch.Tensor:
     """What a model makes of each series."""
-    run.stream.eval()
+    device = next(run.stream.eval().parameters()).device
     rows = run.codec("series", SeriesCodec).encode(series)
     if not rows:
         raise DataError("no series was given", fix=f"give one: {CLASSIFY_SERIES.example}")
-    return torch.cat([compute(SeriesBatch.of([row])).float().cpu() for row in rows])
+    return torch.cat([compute(SeriesBatch.of([row]).to(device)).float().cpu() for row in rows])
