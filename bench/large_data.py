@@ -6,7 +6,8 @@
     python bench/large_data.py answers --quick
 
 The data is made in the folder --place (by default a temporary one), as is what is prepared from it. Each start and each
-prediction is a process of its own. Memory is the peak of its resident set, files that are mapped into it included.
+prediction is a process of its own. `peak_mb` is the peak of its resident set, files that are mapped into it included;
+`own_mb` that of the memory which the kernel cannot drop (Linux only).
 """
 
 import argparse
@@ -76,14 +77,16 @@ def written(path: Path, line: Callable[[int, str], str], size: int, *, head: str
 
 def process(command: Sequence[str], watch: Callable[[], bool] = lambda: True) -> dict[str, Any]:
     """A command's last line of output as JSON, its seconds, the peak of its memory, and when `watch` was first true."""
-    began, first = time.perf_counter(), list[float]()
+    began, first, own = time.perf_counter(), list[float](), 0
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
 
     def look() -> None:
-        while not first and child.returncode is None:
-            if watch():
+        nonlocal own
+        while child.returncode is None:
+            if not first and watch():
                 first.append(time.perf_counter() - began)
+            own = max(own, own_kb(child.pid))
             time.sleep(0.05)
 
     threading.Thread(target=look, daemon=True).start()
@@ -95,7 +98,17 @@ def process(command: Sequence[str], watch: Callable[[], bool] = lambda: True) ->
     found = json.loads(output.strip().splitlines()[-1]) if output.strip().endswith("}") else {}
     seconds, cpu = time.perf_counter() - began, usage.ru_utime + usage.ru_stime
     peak = round(usage.ru_maxrss / 1024)
-    return {**found, "seconds": round(seconds, 1), "cpu_s": round(cpu, 1), "peak_mb": peak, "first_s": first[:1]}
+    told = {"seconds": round(seconds, 1), "cpu_s": round(cpu, 1), "peak_mb": peak, "own_mb": round(own / 1024)}
+    return {**found, **told, "first_s": first[:1]}
+
+
+def own_kb(process: int) -> int:
+    """What a process holds now in memory of its own; 0 where that is not known."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("RssAnon:")), 0)
 
 
 def started(data: Path, task: str, place: Path) -> dict[str, Any]:
@@ -103,7 +116,7 @@ def started(data: Path, task: str, place: Path) -> dict[str, Any]:
     out = place / "run"
     shutil.rmtree(out, ignore_errors=True)
     found = process([sys.executable, "-c", START, str(data), task, str(place / "kept"), str(out)])
-    return {name: found[name] for name in ("ready_s", "step_s", "cpu_s", "peak_mb")}
+    return {name: found[name] for name in ("ready_s", "step_s", "cpu_s", "peak_mb", "own_mb")}
 
 
 def text(place: Path, size: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -136,7 +149,7 @@ def answers(place: Path, rows: int) -> Iterator[tuple[str, dict[str, Any]]]:
     found = process(command, lambda: part.exists() and part.stat().st_size > 200)
     with out.open() as file:
         assert sum(1 for _ in file) == rows + 1
-    yield f"{rows:,} texts", {name: found[name] for name in ("first_s", "seconds", "cpu_s", "peak_mb")}
+    yield f"{rows:,} texts", {name: found[name] for name in ("first_s", "seconds", "cpu_s", "peak_mb", "own_mb")}
 
 
 def main() -> None:
