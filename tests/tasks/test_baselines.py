@@ -54,6 +54,23 @@ def test_lower_errors_win_and_the_best_plain_method_is_compared() -> None:
     assert compared(Tally.errors("rmse", rows / 2), plain, "", [])["comparison"]["verdict"] == "ahead"
 
 
+def test_sentences_agree_with_plural_names_and_say_which_measure_is_higher() -> None:
+    def said(model: Tally, plain: Tally) -> str:
+        return compared(model, [Baseline("plain", "nearest pictures", plain)], "more data helps", [])["comparison"][
+            "sentence"
+        ]
+
+    assert said(shares(180), shares(120)).startswith("the model is better than nearest pictures: accuracy by 0.3 [")
+    assert said(shares(120), shares(180)).startswith("the model is worse than nearest pictures: accuracy by 0.3 [")
+    level = said(shares(100), shares(103, shift=7))
+    assert level.startswith("the model is neither clearly better nor clearly worse than nearest pictures: ")
+    assert " its accuracy is 0.015 lower, in 95 % of resamples from 0." in level and "higher: more data" in level
+    assert " its accuracy is equal, in 95 % of resamples from equal to equal: " in said(shares(100), shares(100))
+    rows = np.random.default_rng(0).normal(size=200)
+    level = said(Tally.errors("rmse", rows), Tally.errors("rmse", np.roll(rows, 1) * 0.999))
+    assert " its rmse is 0.000" in level and " higher, in 95 % of resamples from " in level
+
+
 def test_few_examples_decide_nothing() -> None:
     won = compared(shares(9, 9), [Baseline("plain", "a rule", shares(0, 9))], "", [])["comparison"]
     assert won["verdict"] == "level" and "9 held-out examples are too few" in won["sentence"]

@@ -68,19 +68,25 @@ def _verdict(ends: Sequence[float], examples: int) -> Verdict:
 
 
 def _sentence(verdict: Verdict, best: Baseline, gain: float, ends: Sequence[float], examples: int, advice: str) -> str:
-    """Which won, by how much, and what would help."""
-    measure = best.tally.measure
+    """Which won, by how much, and what would help. Verbs agree with the model: names of methods may be plural."""
+    measure, plain = best.tally.measure, best.words
     if verdict == "ahead":
-        return f"the model is better than {best.words}: {measure} by {_by(gain, ends)}"
+        return f"the model is better than {plain}: {measure} by {gain:.3g} [{ends[0]:.3g}, {ends[1]:.3g}]"
     if verdict == "behind":
-        return f"{best.words} is better than the model: {measure} by {_by(-gain, [-ends[1], -ends[0]])}: {advice}"
+        return f"the model is worse than {plain}: {measure} by {-gain:.3g} [{-ends[1]:.3g}, {-ends[0]:.3g}]: {advice}"
     if examples < LEAST_EXAMPLES:
-        return f"{examples} held-out examples are too few to compare the model with {best.words}"
-    return f"the model and {best.words} are level: {measure} differs by {_by(gain, ends)}: {advice}"
+        return f"{examples} held-out examples are too few to compare the model with {plain}"
+    sign = -1 if best.tally.lower else 1
+    low, high = sorted(sign * end for end in ends)
+    between = f"in 95 % of resamples from {_apart(low)} to {_apart(high)}"
+    known = f"its {measure} is {_apart(sign * gain)}, {between}"
+    return f"the model is neither clearly better nor clearly worse than {plain}: {known}: {advice}"
 
 
-def _by(gain: float, ends: Sequence[float]) -> str:
-    return f"{gain:.3g} [{ends[0]:.3g}, {ends[1]:.3g}]"
+def _apart(difference: float) -> str:
+    """How far the model's measure is from another one."""
+    side = "higher" if difference > 0 else "lower"
+    return f"{abs(difference):.3g} {side}" if difference else "equal"
 
 
 def advice(rows: float | None, *, begun: bool, starts_from: bool) -> str:
