@@ -166,6 +166,20 @@ def test_every_scene_is_drawn_light_and_dark_and_on_a_phone(opened: Any, scene: 
             assert one.page.query_selector("svg.scene") is not None
 
 
+@pytest.mark.parametrize("width", [280, 360])
+def test_long_names_of_what_is_chosen_from_fit_a_phone(opened: Any, width: int) -> None:
+    name = "how the words that are written read those of the source, through all layers"
+    reads = [Read(f"{name} {n}", "text", "text", weights(2, 3, 4, 4)) for n in (1, 2)]
+    streams, _ = streams_of(reads, [TokenGroup("text", ("one", "two", "three", "two"))])
+    (sweep,) = full_document().sweeps
+    sweeps = tuple(replace(sweep, name=f"{name} {n}", stream=streams[0].name) for n in (1, 2))
+    document = replace(full_document(), streams=streams, sweeps=sweeps, lens=(), additions=(), kinds=(), steps=())
+    one = opened(document, viewport={"width": width, "height": 740}).drawn()
+    assert one.page.locator("label select").count() > 1
+    rights = one.page.eval_on_selector_all("select", "some => some.map((one) => one.getBoundingClientRect().right)")
+    assert max(rights) <= width and one.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_a_click_on_a_token_and_on_a_head_shows_what_is_read(opened: Any) -> None:
     document = text_document()
     one = opened(document).drawn()
