@@ -128,6 +128,24 @@ def test_a_bad_input_costs_itself(server: Running):
     assert ["error" in one for one in found] == [False, True, False] and [one["number"] for one in found] == [0, 1, 2]
 
 
+def test_of_several_inputs_each_that_is_none_has_its_own_error(server: Running):
+    path, texts = "/api/predict/translate", ["The dog.", 5, "", None, {"text": "x"}, "The horse."]
+    settings = {"max_tokens": 8}
+    found = server.post(path, {"inputs": texts, "settings": settings}).json["predictions"]
+    assert [one["number"] for one in found] == list(range(6))
+    assert ["error" in one for one in found] == [False, True, False, True, True, False]
+    assert found[1]["error"]["param"] == "input 2" and "a text" in found[1]["error"]["message"]
+    known = server.post(path, {"inputs": ["The dog.", "", "The horse."], "settings": settings}).json["predictions"]
+    assert [one["text"] for one in found if "text" in one] == [one["text"] for one in known]
+    pictures = [{"base64": "?"}, {"base64": base64.b64encode(picture()).decode()}, 5, {"pixels": [[[300]]]}, {"x": 1}]
+    found = server.post("/api/predict/classify-images", {"inputs": pictures}).json["predictions"]
+    assert ["error" in one for one in found] == [True, False, True, True, True]
+    events = server.post(WRITE, {"inputs": [5, "Once"], "stream": True, "settings": {"max_tokens": 8}}).events
+    assert {one["number"] for one in events[:-1]} == {1} and "error" in events[-1]["predictions"][0]
+    for alone in ({"input": 5}, {"inputs": [5]}):
+        assert server.post(path, alone).json["error"]["param"] == "input 1"
+
+
 def test_long_and_compressed_bodies_are_refused_before_they_are_read(table: RunTable):
     server = Running(table, body=1000)
     try:

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from weft.config import Config
 from weft.core.changes import Change
-from weft.errors import nearest
+from weft.errors import WeftError, nearest
 from weft.runs.asking import checked
 from weft.runs.run import refuse_headless
-from weft.tasks.asks import Answer, Given
+from weft.tasks.asks import Answer, Asks, Given
 from weft.tasks.request import Prediction
 from weft.web.bodies import BYTES, JsonFields, body_of, changes_in, json_of, kind_of, query_of
 from weft.web.inputs import content_of, given_of
@@ -89,16 +89,26 @@ def _prediction(number: int, answer: Answer, files: bool) -> Prediction:
 
 
 def _inputs(served: ServedRun, fields: JsonFields, most: int) -> list[Given]:
-    """The inputs of a body: `input` is one, `inputs` are several."""
+    """The inputs of a body: `input` is one, `inputs` are several, of which each that is none has its own error."""
     task = served.run.task
     if fields.has("input") == fields.has("inputs"):
         if not fields.has("input") and any(one.may_lack for one in task.asks):
             return []
         raise Refusal(400, "expected `input`, or `inputs` with a list", where="input")
-    values = [fields.any("input")] if fields.has("input") else fields.take("inputs", list, [])
+    if fields.has("input"):
+        return [given_of(task.asks, fields.any("input"), 0)]
+    values = fields.take("inputs", list, [])
     if not 1 <= len(values) <= most:
         raise Refusal(400, f"expected from 1 to {most} inputs, found {len(values)}", where="inputs")
-    return [given_of(task.asks, value, number) for number, value in enumerate(values)]
+    return [_one_of_several(task.asks, value, number) for number, value in enumerate(values)]
+
+
+def _one_of_several(asks: tuple[Asks, ...], value: Any, number: int) -> Given:
+    try:
+        return given_of(asks, value, number)
+    except Refusal as refusal:
+        where = f"input {number + 1}"
+        return Given(WeftError(refusal.problem, where=refusal.where or where, fix=refusal.fix), where)
 
 
 def run_named(state: ServerState, name: str) -> ServedRun:
