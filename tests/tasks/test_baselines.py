@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -11,6 +12,7 @@ from helpers.trials import EVERY, train
 
 import weft
 from weft.cli.app import run as command
+from weft.cli.measured import evaluation
 from weft.errors import ConfigError
 from weft.objectives.measures.tallies import Tally, resampled
 from weft.tasks.baselines import Baseline, advice, compared, most_rows
@@ -69,6 +71,22 @@ def test_sentences_agree_with_plural_names_and_say_which_measure_is_higher() -> 
     rows = np.random.default_rng(0).normal(size=200)
     level = said(Tally.errors("rmse", rows), Tally.errors("rmse", np.roll(rows, 1) * 0.999))
     assert " its rmse is 0.000" in level and " higher, in 95 % of resamples from " in level
+
+
+@pytest.mark.parametrize(
+    ("counted", "of", "said"),
+    [
+        ("example", 9, "the same 9 examples:"),
+        ("example", 7, "the same 7 examples, in 9 parts:"),
+        ("document", 1, "the same 1 document, in 9 windows:"),
+    ],
+)
+def test_what_is_counted_has_one_noun_each(counted: str, of: int, said: str) -> None:
+    rows = replace(shares(9, 9), counted="window" if counted == "document" else "example")
+    found = compared(rows, [Baseline("plain", "a rule", rows)], "", [])
+    report = {"data": "held out", "examples": of, "counted": counted, "metrics": {}, **found}
+    lines = list(evaluation(report))
+    assert f"  over {of} {counted}{'s' * (of > 1)}" in lines and f"plain methods, accuracy on {said}" in lines
 
 
 def test_few_examples_decide_nothing() -> None:

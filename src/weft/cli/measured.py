@@ -4,6 +4,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from weft.amounts import counted
+
 LINE = 100  # columns of a long sentence
 MOST_CLASSES = 12  # whose confusions are shown as a table
 MOST_LISTED = 30  # classes whose precision and recall are listed
@@ -20,10 +22,10 @@ def evaluation(report: Report) -> Iterator[str]:
     for name, value in report["metrics"].items():
         yield f"  {name:<{width}} {value:.4f}{_ends(value, intervals.get(name))}"
     for name, signature in report.get("signatures", {}).items():
-        yield f"  {name:<{width}} {signature}"
+        yield f"  {f'{name} signature':<{width}} {signature}"
     yield from (f"  {line}" for line in report.get("looked", ()))
-    counted = {"examples": report["examples"], **{k: report[k] for k in ("tokens", "bytes") if k in report}}
-    yield "  over " + ", ".join(f"{value:,} {name}" for name, value in counted.items())
+    further = [f"{report[name]:,} {name}" for name in ("tokens", "bytes") if name in report]
+    yield "  over " + ", ".join([counted(report["examples"], report.get("counted", "example")), *further])
     yield from beside(report, width)
     yield from _tested(report, width)
     yield from _by_class(report)
@@ -38,13 +40,23 @@ def beside(report: Report, width: int = 16) -> Iterator[str]:
     """Plain methods on the same examples, and which won."""
     won, intervals = report.get("comparison"), report.get("baseline_intervals", {})
     if won is not None:
-        yield f"plain methods, {won['measure']} on the same {won['examples']:,} examples:"
+        yield f"plain methods, {won['measure']} on {_same(report)}:"
         for name, metrics in report["baselines"].items():
             value = metrics[won["measure"]]
             yield f"  {name:<{width}} {value:.4f}{_ends(value, intervals.get(name, {}).get(won['measure']))}"
         yield from textwrap.wrap(won["sentence"], LINE)
     for remark in report.get("baseline_remarks", ()):
         yield from textwrap.wrap(f"note: {remark}", LINE)
+
+
+def _same(report: Report) -> str:
+    """What the plain methods were measured on: all that was counted, or the parts that it was scored in."""
+    won = report["comparison"]
+    own = won.get("counted", "example")
+    many, one = report.get("examples", won["examples"]), report.get("counted", own)
+    if (many, one) == (won["examples"], own):
+        return f"the same {counted(many, one)}"
+    return f"the same {counted(many, one)}, in {counted(won['examples'], own if own != one else 'part')}"
 
 
 def _memorised(report: Report) -> Iterator[str]:

@@ -203,7 +203,8 @@ class Run:
             further = self.task.examined(self._loaded, how, progress)
         written = {**self._illustrate(pictures, named), **self._noted(self.task.card_sections(further))}
         return {"run": str(self.folder), "task": self.task.name, "data": what, "examples": found.examples,
-                "metrics": dict(found.metrics), **found.more, **further, **written}  # fmt: skip
+                "counted": found.counted, "metrics": dict(found.metrics),
+                **found.more, **further, **written}  # fmt: skip
 
     def _illustrate(self, pictures: Mapping[str, bytes], data: Sequence[str | Path]) -> dict[str, Any]:
         """Write the pictures of an evaluation into the run folder, and say where they are."""

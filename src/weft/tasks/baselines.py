@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from weft.amounts import counted
 from weft.objectives.measures.tallies import Tally, interval, middle, resampled
 
 MOST_ROWS = 20_000  # to fit plain methods on
@@ -55,7 +56,7 @@ def compared(tally: Tally | None, found: Sequence[Baseline], advice: str, remark
     sentence = _sentence(verdict, found[best], gain, ends, len(tally.rows), advice)
     comparison = {
         "measure": tally.measure, "baseline": found[best].name, "gain": _short(gain), "interval": ends,
-        "verdict": verdict, "sentence": sentence, "examples": len(tally.rows),
+        "verdict": verdict, "sentence": sentence, "examples": len(tally.rows), "counted": tally.counted,
     }  # fmt: skip
     more = {"baseline_remarks": list(remarks)} if remarks else {}
     return {"baselines": metrics, "baseline_intervals": intervals, "comparison": comparison, **more}
@@ -75,7 +76,8 @@ def _sentence(verdict: Verdict, best: Baseline, gain: float, ends: Sequence[floa
     if verdict == "behind":
         return f"the model is worse than {plain}: {measure} by {-gain:.3g} [{-ends[1]:.3g}, {-ends[0]:.3g}]: {advice}"
     if examples < LEAST_EXAMPLES:
-        return f"{examples} held-out examples are too few to compare the model with {plain}"
+        few = counted(examples, f"held-out {best.tally.counted}")
+        return f"{few} {'is' if examples == 1 else 'are'} too few to compare the model with {plain}"
     sign = -1 if best.tally.lower else 1
     low, high = sorted(sign * end for end in ends)
     between = f"in 95 % of resamples from {_apart(low)} to {_apart(high)}"

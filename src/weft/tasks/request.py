@@ -184,6 +184,7 @@ class Measured:
     tally: Tally | None = None  # the measure by which the run is set beside plain methods
     baselines: tuple[Baseline, ...] = ()  # plain methods that were measured along with it
     rows: Sequence[Any] | None = None  # the held-out rows that were measured, where some were left out
+    counted: str = "example"  # what an example is: document, talk
 
     def beside(self, metrics: Mapping[str, float], more: Mapping[str, Any]) -> "Measured":
         """The same with further measures."""

@@ -136,8 +136,8 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
         total, right, seen = rows.sum(0)
         loss, documents = float(total / max(1, seen)), max(1, int((hidden.valid[1:] == tokenizer.end).sum()))
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "accuracy": float(right / max(1, seen))}
-        tally = Tally("loss", rows[:, [0, 2]], lower=True)
-        return Measured(documents, metrics, {"hidden": int(seen), **part}, tally=tally)
+        tally = Tally("loss", rows[:, [0, 2]], lower=True, counted="window")
+        return Measured(documents, metrics, {"hidden": int(seen), **part}, tally=tally, counted="document")
 
     def baselines(
         self, run: Loaded, data: TextData, held_out: Corpus | CorpusPart, measured: Measured
@@ -157,7 +157,8 @@ class FillMask(Task[TextData, RunningIds, MaskTraining]):
             ("bigram", "pairs of tokens", counts.after([one_before(before)], truth)),
         ):
             nats = np.bincount(rows, -np.log(chances), len(measured.tally.rows))
-            yield Baseline(name, words, Tally("loss", np.stack([nats, measured.tally.rows[:, 1]], 1), lower=True))
+            costs = np.stack([nats, measured.tally.rows[:, 1]], 1)
+            yield Baseline(name, words, Tally("loss", costs, lower=True, counted="window"))
 
     def look(self, run: Loaded, inputs: Sequence[Given], how: LookAtText) -> View:
         def look(text: str) -> View:

@@ -315,7 +315,8 @@ class LanguageModel(Task[AnyText, AnyIds, TextTraining]):
         loss, bits = total / max(1, seen), total / math.log(2) / max(1, size)
         metrics = {"loss": loss, "perplexity": math.exp(min(loss, 700)), "bits_per_byte": bits}
         more = {"tokens": seen, "bytes": round(size), **part, **text.notes()}
-        return Measured(text.documents, metrics, more, tally=_bits(rows[:, 0], rows[:, 2] * each))
+        tally = _bits(rows[:, 0], rows[:, 2] * each)
+        return Measured(text.documents, metrics, more, tally=tally, counted=text.counted)
 
     def examined(self, run: Loaded, how: Any, progress: Progress) -> Mapping[str, Any]:
         if not (isinstance(how, MeasuredText) and how.memorised):
@@ -379,4 +380,4 @@ class LanguageModel(Task[AnyText, AnyIds, TextTraining]):
 
 def _bits(nats: np.ndarray, sizes: np.ndarray) -> Tally:
     """Bits per byte, window by window, from losses in nats and numbers of bytes."""
-    return Tally("bits_per_byte", np.stack([nats / math.log(2), sizes], 1), lower=True)
+    return Tally("bits_per_byte", np.stack([nats / math.log(2), sizes], 1), lower=True, counted="window")

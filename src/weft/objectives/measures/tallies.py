@@ -31,6 +31,7 @@ class Tally:
     rows: np.ndarray
     of: Callable[[np.ndarray], np.ndarray] = ratio
     lower: bool = False  # whether lower is better
+    counted: str = "example"  # what a row is: example, window
 
     @staticmethod
     def shares(measure: str, right: np.ndarray) -> "Tally":

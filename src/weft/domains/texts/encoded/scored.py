@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ HeldText = Corpus | CorpusPart | Sequence[Talk]
 
 class ScoredText(ABC):
     """A held-out text in windows of a model's context."""
+
+    counted: ClassVar[str]  # what `documents` counts, one of them
 
     @property
     @abstractmethod
@@ -73,6 +75,7 @@ class ScoredText(ABC):
 class ScoredRunning(ScoredText):
     """Running text: every token but the first counts."""
 
+    counted = "document"
     text: Corpus | CorpusPart
     codec: TextCodec
     context: int
@@ -114,6 +117,7 @@ class ScoredRunning(ScoredText):
 class ScoredTalks(ScoredText):
     """Talks: the tokens of answers count, and the mark that ends each."""
 
+    counted = "talk"
     talks: Sequence[Talk]
     codec: TextCodec
     turns: TurnCodec
