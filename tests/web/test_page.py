@@ -155,6 +155,32 @@ def answered(visit: Visit, run: str, text: str) -> Any:
     return page
 
 
+def test_small_effects_are_told_in_digits_and_rounding_is_none(visit: Visit):
+    before = 0.125
+    effects = [0.0, 2e-7, -0.003125, 0.00025, 0.0488, -1.5, 2e-5, None]
+    told = ["0", "0", "-0.0031", "0.00025", "0.049", "-1.50", "0.000020"]
+
+    def small(route: Any) -> None:
+        measures = [[None if one is None else before + one for one in effects]]
+        names = [f"head {n + 1}" for n in range(len(effects))]
+        grid = {"measured": "log-odds", "before": before, "rows": ["layer 1"], "columns": names, "measures": measures}
+        route.fulfill(json=grid)
+
+    visit.page.route("**/api/sweep/*", small)
+    page = answered(visit, "classify-text", "the soup was fine")
+    cells = page.locator(".changes table.grid").first.locator("button")
+    assert cells.all_inner_texts() == told
+    assert [str(one.get_attribute("aria-label")).rpartition(": ")[2] for one in cells.all()] == told
+    strong = [one.evaluate("one => one.style.background.includes(' 0%')") for one in cells.all()]
+    assert strong[:2] == [True, True] and not strong[5], "colour follows what the cell tells"
+    effects[:] = [1e-7, -1e-7, 0.0, 0.0, 0.0, 0.0, 0.0, None]
+    page.reload()
+    page.wait_for_function("() => document.querySelector('#about').textContent !== ''")
+    page = answered(visit, "classify-text", "the soup was cold")
+    assert page.locator("table.grid button[style*=' 0%']").count() == 2 * 7
+    assert not visit.errors
+
+
 def test_parts_are_scaled_pinned_patched_and_steered_and_taken_back(visit: Visit, server: Running):
     page = answered(visit, "classify-text", "the soup was fine")
     page.click("summary:has-text('other changes')")

@@ -76,17 +76,21 @@ export async function changing(run, value, box, look) {
 
 const part = (found) => (found.stream ? { stream: found.stream } : {});
 
+/** A change of the measure: two decimals, or two digits where these would say little. */
+const effect = (value) => (value === 0 ? "0" : Math.abs(value) >= 0.1 ? value.toFixed(2) : value.toPrecision(2));
+
 function grid(sweep, found, change) {
-  const differences = found.measures.map((row) => row.map((one) => (one === null ? null : one - found.before)));
-  const most = Math.max(1e-9, ...differences.flat().map((one) => Math.abs(one ?? 0)));
+  const least = 1e-5 * Math.abs(found.before); // what is smaller may be rounding
+  const differences = found.measures.map((row) => row.map((one) => (one === null ? null : Math.abs(one - found.before) > least ? one - found.before : 0)));
+  const most = Math.max(Number.MIN_VALUE, ...differences.flat().map((one) => Math.abs(one ?? 0)));
   const row = (name, number) => made("tr", {}, made("th", { scope: "row", textContent: name }), ...differences[number].map((value, column) => {
     if (value === null) return made("td");
     const off = { type: "Without", layer: number + 1, ...part(found), ...(sweep === "heads" ? { branch: "mix", head: column + 1 } : { branch: found.columns[column] }) };
-    const button = made("button", { type: "button", title: `${name}, ${found.columns[column]}: switch off`, textContent: Math.abs(value) < 0.005 ? "0" : value.toFixed(2) });
+    const button = made("button", { type: "button", title: `${name}, ${found.columns[column]}: switch off`, textContent: effect(value) });
     button.style.background = `color-mix(in srgb, var(${value < 0 ? "--bad" : "--bar"}) ${Math.round(55 * Math.abs(value) / most)}%, var(--paper))`;
     button.dataset.change = JSON.stringify(off);
     button.setAttribute("aria-pressed", "false");
-    button.setAttribute("aria-label", `${name}, ${found.columns[column]}: ${value.toFixed(2)}`);
+    button.setAttribute("aria-label", `${name}, ${found.columns[column]}: ${effect(value)}`);
     button.addEventListener("click", () => change(off));
     return made("td", {}, button);
   }));
