@@ -483,6 +483,12 @@ def test_the_language_of_a_catalogue_may_stand_in_its_path(tmp_path: Path) -> No
     assert "2 languages: de, fr" in refused(tmp_path)
 
 
+def test_json_that_is_no_list_of_objects_is_refused_with_the_endings_that_are_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="not a list of objects") as caught:
+        read_pairs(write(tmp_path / "a.json", '{"source": "a b", "target": "c d"}\n'))
+    assert "[{" in str(caught.value) and ".jsonl, " in str(caught.value) and ", .json (" in str(caught.value)
+
+
 @pytest.mark.parametrize("ending", ["tsv", "csv"])
 @pytest.mark.parametrize(
     ("row", "part"),

@@ -15,7 +15,8 @@ PAIR_PRESETS = in_words(PAIRS, FORM)
 TRANSLATE = Card(
     name="translate",
     summary="learn to translate from sentence pairs",
-    files="pairs as .tsv, .csv, .jsonl, .xlsx, .parquet, .tmx or .po, gzip of these, folders, or two parallel texts",
+    files="pairs as .tsv, .csv, .jsonl, .json (a list of objects), .xlsx, .parquet, .tmx or .po, gzip of these, "
+    "folders, or two parallel texts",
     sample="weft's phrasebook: English with French (--set target=it for Italian, de for German)",
     example="My house is tiny and cozy.",
     home="weft.domains.pairs.translate.Translate",

@@ -57,8 +57,8 @@ FILL_MASK = Card(
 CLASSIFY_TEXT = Card(
     name="classify-text",
     summary="learn to label texts: classes (topics, opinions) or numbers",
-    files="texts with labels as .csv, .tsv, .jsonl (gzip too), .xlsx or .parquet, or a folder with one sub-folder of "
-    ".txt files for each class",
+    files="texts with labels as .csv, .tsv, .jsonl or .json (a list of objects; gzip too), .xlsx or .parquet, or a "
+    "folder with one sub-folder of .txt files for each class",
     sample="short opinions from weft's own grammar",
     example="A text of yours.",
     home="weft.domains.texts.classify_text.ClassifyText",

@@ -78,7 +78,10 @@ def read_pairs(
 
 def _unknown(path: Path) -> DataError:
     line = next(read_text(path), "").split("\n")[0]
-    known = f"known endings are {', '.join(ENDINGS)} (.gz may follow)"
+    known = f"known endings are {', '.join((*ENDINGS, *LISTS))} (.gz may follow)"
+    if ending(path, LISTS):
+        fix = f'write a list of objects, [{{"source": "…", "target": "…"}}, …], or one object a line in .jsonl; {known}'
+        return DataError("not a list of objects", where=shown(path), fix=fix)
     if "\t" in line:
         fix = f"line 1 has a tab in it: if tabs separate the columns, rename the file to end in .tsv; {known}"
     else:
