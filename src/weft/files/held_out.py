@@ -73,6 +73,14 @@ def split_rows(
     return sides
 
 
+def share_of_each(share: float, held: int, rows: int, each: str) -> str:
+    """How much is held out, in words: where `each` group has its share, by rounding it may be another one of all."""
+    true = held / rows
+    if not each or abs(true - share) <= share / 4:
+        return f"about {share:.0%}{f' of each {each}' if each else ''}"
+    return f"{true:.0%} (about {share:.0%} of each {each}, at least one where it has two)"
+
+
 def held_number(marks: np.ndarray, share: float, most: int) -> int:
     """How many different digests are held out by their value alone; `marks` are the first 64 bits of all, sorted."""
     below = marks[: int(np.searchsorted(marks, np.uint64(int(share * 2**64))))]

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from weft.errors import listed
 from weft.files.bad_rows import BadRows
 from weft.files.dataset import Dataset, held_in
-from weft.files.held_out import SHARE, split_rows
+from weft.files.held_out import SHARE, share_of_each, split_rows
 from weft.files.labels import Kind, in_order, kind_of
 
 R = TypeVar("R")
@@ -56,8 +56,8 @@ class LabelledData(Dataset[Sequence[R], Sequence[R]]):
         if valid is None:
             groups = [row.label for row in rows] if kind == "classes" else None
             train, held = split_rows(rows, [row.digest for row in rows], what=called, groups=groups)
-            each = " of each class" if groups else ""
-            rule = f"{len(held):,} of {len(rows):,} {called}: about {SHARE:.0%}{each}, those with the lowest SHA-256"
+            how_much = share_of_each(SHARE, len(held), len(rows), "class" if groups else "")
+            rule = f"{len(held):,} of {len(rows):,} {called}: {how_much}, those with the lowest SHA-256"
         else:
             train, held, rule = list(rows), list(read([valid])), held_in(valid)
         names = listed([Path(source).name for source in sources]) or "the sample"

@@ -257,6 +257,19 @@ def test_unbalanced_classes_slips_repeats_and_contradictions_are_told(tmp_path: 
     assert fewer.classes == ("neg", "pos") and fewer.dropped == 1
 
 
+def test_where_most_classes_are_small_they_are_no_typing_errors(tmp_path: Path):
+    labels = ["neg", "pos", *(f"rare {i}" for i in range(8))]
+    data = [*rows(40), *((label, f"a text of {label}, the {n}.") for label in labels[2:] for n in range(2))]
+    found = read_labelled(table(tmp_path / "a.tsv", data))
+    told = "\n".join(found.report())
+    assert "8 of 10 classes have fewer than 5 texts: too few to learn; --set fewest=5 leaves them out" in told
+    assert "typing" not in told and read_labelled(tmp_path / "a.tsv", fewest=5).classes == ("neg", "pos")
+    split = split_labelled(found.rows)
+    share = "12 of 56 texts: 21% (about 10% of each class, at least one where it has two) are held out, those"
+    assert split.rule.startswith(share) and len(split.held_out) == 12
+    assert split_labelled(found.rows[:40]).rule.startswith("4 of 40 texts: about 10% of each class are held out, those")
+
+
 # Holding out
 
 

@@ -22,7 +22,7 @@ from weft.errors import DataError, listed
 from weft.files.columns import number
 from weft.files.dataset import Count, Dataset, Reader
 from weft.files.decoding import shown
-from weft.files.held_out import SHARE, split_rows
+from weft.files.held_out import SHARE, share_of_each, split_rows
 from weft.files.known_roles import LABEL, PICTURE
 from weft.files.labels import Kind
 from weft.files.pictures.formats import is_archive
@@ -39,9 +39,9 @@ def split_album(album: Album, share: float = SHARE, *, even: bool = True) -> tup
     """
     labels = album.labels if even else None
     sides = split_rows(range(len(album)), _keys(album), share, what="pictures", groups=labels)
-    each = "of each class " if labels else ""
+    how_much = share_of_each(share, len(sides[1]), len(album), "class" if labels else "")
     rule = (
-        f"{len(sides[1]):,} of {len(album):,} pictures: about {share:.0%} {each}are held out, those whose content has "
+        f"{len(sides[1]):,} of {len(album):,} pictures: {how_much} are held out, those whose content has "
         "the lowest SHA-256, so that identical, re-encoded and turned pictures fall on the same side"
     )
     return album.take(sides[0]), album.take(sides[1]), rule

@@ -14,7 +14,7 @@ from weft.domains.places.reading.rows import GLOBE, FoundPlaces, Kind, PlaceRows
 from weft.domains.places.settings import PlaceTraining
 from weft.errors import DataError, listed
 from weft.files.dataset import Count, Dataset, Reader, as_learned, held_in
-from weft.files.held_out import SHARE, Split, held_digests
+from weft.files.held_out import SHARE, Split, held_digests, share_of_each
 from weft.files.known_roles import PLACED
 from weft.files.labels import in_order
 from weft.files.pictures.locations import is_one_picture
@@ -111,6 +111,7 @@ def split_places(found: FoundPlaces) -> Split[PlaceRows, PlaceRows]:
         lowest = set(held_digests(digests, SHARE, what="places", groups=groups))
         held = np.array([digest in lowest for digest in digests])
         how = "those whose coordinates have the lowest SHA-256, so that equal places fall on the same side"
-    each = " of each class" if found.kind == "classes" else ""
-    rule = f"{held.sum():,} of {len(rows):,} {things}: about {SHARE:.0%}{each}, {how}"
+    grouped = "class" if found.kind == "classes" and found.cells is None else ""
+    how_much = share_of_each(SHARE, int(held.sum()), len(rows), grouped)
+    rule = f"{held.sum():,} of {len(rows):,} {things}: {how_much}, {how}"
     return Split(rows.take(np.flatnonzero(~held)), rows.take(np.flatnonzero(held)), rule)

@@ -15,7 +15,7 @@ from weft.domains.graphs.sample import dice_throws, party
 from weft.domains.graphs.settings import GraphTraining, SetTraining
 from weft.errors import DataError, listed
 from weft.files.dataset import Count, Reader
-from weft.files.held_out import SHARE, split_rows
+from weft.files.held_out import SHARE, share_of_each, split_rows
 from weft.files.labels import Kind, in_order, kind_of
 from weft.files.survey import Judgement, Survey
 from weft.modalities.graph import Graph
@@ -72,9 +72,9 @@ def whole_data(
 def _split(graphs: Sequence[Graph], kind: Kind, thing: str) -> tuple[list[Graph], list[Graph], str]:
     groups = [graph.label for graph in graphs] if kind == "classes" else None
     train, out = split_rows(graphs, [graph.digest() for graph in graphs], what=thing, groups=groups)
-    each = " of each class" if kind == "classes" else ""
+    how_much = share_of_each(SHARE, len(out), len(graphs), "class" if kind == "classes" else "")
     rule = (
-        f"{len(out):,} of {len(graphs):,} {thing}: about {SHARE:.0%}{each} are held out, those with the lowest "
+        f"{len(out):,} of {len(graphs):,} {thing}: {how_much} are held out, those with the lowest "
         f"SHA-256, so that equal {thing} fall on the same side"
     )
     return train, out, rule

@@ -13,7 +13,7 @@ from weft.errors import DataError, nearest
 from weft.files.bad_rows import Gaps
 from weft.files.decoding import shown
 from weft.files.gather import ReadFile, fingerprint
-from weft.files.held_out import SHARE, Split, split_rows
+from weft.files.held_out import SHARE, Split, share_of_each, split_rows
 from weft.files.labels import Kind, in_order, parted
 
 UNEVEN = 5  # times that the largest class is larger than the smallest before it is said
@@ -139,7 +139,13 @@ class LabelledTexts:
                 f"the classes are unbalanced: {shown(names[0])} is {self.unevenness:.0f} times as common as "
                 f"{shown(names[-1])}; always answering {shown(names[0])} would be right for {most:.0%}"
             )
-        if rare and len(rare) < len(names):
+        if len(names) / 2 < len(rare) < len(names):
+            known = len(names) - len(rare)
+            less = f"; --set fewest={RARE} leaves them out" if known > 1 else ""
+            found.append(
+                f"{len(rare):,} of {len(names):,} classes have fewer than {RARE} texts: too few to learn{less}"
+            )
+        elif rare and len(rare) < len(names):
             listed = ", ".join(repr(shown(name)) for name in rare[:LISTED]) + (", …" if len(rare) > LISTED else "")
             found.append(f"classes with fewer than {RARE} texts, perhaps typing errors: {len(rare)} ({listed})")
         return found
@@ -178,9 +184,10 @@ def split_labelled(
     digests = [hashlib.sha256(same(row.text).encode("utf-8")).digest() for row in rows]
     groups = None if kind == "numbers" else _groups(rows)
     sides = split_rows(rows, digests, share, what="texts", groups=groups)
-    each = {"classes": " of each class", "several": " of each label", "numbers": ""}[kind]
+    each = {"classes": "class", "several": "label", "numbers": ""}[kind]
+    how_much = share_of_each(share, len(sides[1]), len(rows), each)
     rule = (
-        f"{len(sides[1]):,} of {len(rows):,} texts: about {share:.0%}{each} are held out, those whose text has the "
+        f"{len(sides[1]):,} of {len(rows):,} texts: {how_much} are held out, those whose text has the "
         "lowest SHA-256 (letter case and white space aside), so that equal texts fall on the same side"
     )
     return Split(*sides, rule)
