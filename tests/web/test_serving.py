@@ -293,6 +293,18 @@ def test_what_a_model_does_inside_is_a_page_that_reaches_nothing(server: Running
     assert server.post("/api/look/translate", {"input": {"path": "/etc/passwd"}}).status == 400
 
 
+def test_a_look_takes_a_picture_as_a_body(server: Running):
+    path, as_bytes = "/api/look/classify-images", {"content-type": "image/png"}
+    known = server.post(path, {"input": {"base64": base64.b64encode(picture()).decode()}}).json
+    found = server.ask("POST", path, picture(), as_bytes)
+    assert found.status == 200 and found.json["text"] == known["text"]
+    assert server.get(found.json["page"]).body == server.get(known["page"]).body
+    assert server.ask("POST", path, picture(), {**as_bytes, "accept": "text/html"}).body[:9] == b"<!doctype"
+    refused = server.ask("POST", path + "?setting=1", picture(), as_bytes)
+    assert refused.status == 400 and "unknown setting" in refused.json["error"]["message"]
+    assert server.ask("POST", "/api/look/translate", picture(), as_bytes).status == 415
+
+
 def test_changes_of_a_model_hold_for_one_request(server: Running, table: RunTable):
     path, run = "/api/predict/classify-text", table["classify-text"].run
     change, ask = Without(1, branch="transform"), {"input": "the soup was fine"}

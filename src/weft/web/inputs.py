@@ -13,9 +13,11 @@ import json
 from typing import Any
 
 import numpy as np
+from starlette.requests import Request
 
 from weft.tasks.asks import Asks, Content, Given, Questioned, Spot, Value
-from weft.web.bodies import JsonFields, typed
+from weft.web.bodies import BYTES, JsonFields, body_of, kind_of, query_of, typed
+from weft.web.limits import Limits
 from weft.web.replies import Refusal
 
 DEEPEST = 3  # of lists that are pixels
@@ -60,6 +62,13 @@ def content_of(asks: tuple[Asks, ...], body: bytes, ending: str, question: str |
     pictures = kind.startswith("picture")
     content = Content(body, ending if pictures else _ending(ending, asks[0]))
     return Given(content if question is None or not pictures else Questioned(content, question), "input 1")
+
+
+async def content_in(request: Request, asks: tuple[Asks, ...], limits: Limits) -> tuple[Given, dict[str, Any], int]:
+    """The input whose bytes are the body of a request, the settings in its address, and its size."""
+    body, settings = await body_of(request, limits), dict[str, Any](query_of(request))
+    ending, question = settings.pop("ending", BYTES[kind_of(request)]), settings.pop("question", None)
+    return content_of(asks, body, ending, question), settings, len(body)
 
 
 def _picture(value: Any, where: str) -> Content | np.ndarray:

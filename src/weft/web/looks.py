@@ -11,12 +11,13 @@ from collections import OrderedDict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from weft.core.changes import Change
 from weft.generate.stopping import Stop
 from weft.runs.asking import checked
 from weft.runs.asking import look as looked
 from weft.tasks.asks import Given
-from weft.web.bodies import JsonFields, changes_in, json_of
-from weft.web.inputs import given_of
+from weft.web.bodies import BYTES, JsonFields, changes_in, json_of, kind_of
+from weft.web.inputs import content_in, given_of
 from weft.web.jobs import CallJob, Cost
 from weft.web.predict import run_named
 from weft.web.replies import Refusal, reply
@@ -62,18 +63,22 @@ async def look(request: Request) -> Response:
     """What the model does inside: words, and the address of its page; the page itself where HTML is asked for."""
     state = state_of(request)
     served = run_named(state, request.path_params["run"])
-    fields = await json_of(request, state.limits)
-    task, inputs = served.run.task, inputs_in(served, fields, "input")
-    settings, changes = fields.take("settings", dict, {}), changes_in(fields)
-    fields.end()
+    task, changes = served.run.task, tuple[Change, ...]()
+    if kind_of(request) in BYTES:
+        one, settings, size = await content_in(request, task.asks, state.limits)
+        inputs = [one]
+    else:
+        fields = await json_of(request, state.limits)
+        size, inputs = int(request.headers.get("content-length", "0")), inputs_in(served, fields, "input")
+        settings, changes = fields.take("settings", dict, {}), changes_in(fields)
+        fields.end()
     how = checked(served.run, "look", settings, files=False)
 
     def call(stop: Stop) -> tuple[str, bytes]:
         view = looked(served.run, inputs, how)
         return view.text(), view.page()
 
-    cost = Cost(int(request.headers.get("content-length", "0")))
-    job = CallJob(served, call, cost=cost, unsent=state.limits.unsent, changes=changes)
+    job = CallJob(served, call, cost=Cost(size), unsent=state.limits.unsent, changes=changes)
     state.engine.submit(job)
     words, page = await finished(request, job)
     if "text/html" in request.headers.get("accept", ""):

@@ -14,8 +14,8 @@ from weft.runs.asking import checked
 from weft.runs.run import refuse_headless
 from weft.tasks.asks import Answer, Asks, Given
 from weft.tasks.request import Prediction
-from weft.web.bodies import BYTES, JsonFields, body_of, changes_in, json_of, kind_of, query_of
-from weft.web.inputs import content_of, given_of
+from weft.web.bodies import BYTES, JsonFields, changes_in, json_of, kind_of
+from weft.web.inputs import content_in, given_of
 from weft.web.jobs import END, AskJob, Cost, ServedJob
 from weft.web.replies import Refusal, as_refusal, error_value, event, reply
 from weft.web.sending import EventStream, finished
@@ -35,13 +35,10 @@ async def predict(request: Request) -> Response:
     state = state_of(request)
     served = run_named(state, request.path_params["run"])
     refuse_headless(served.run.loaded)
-    kind, changes = kind_of(request), tuple[Change, ...]()
-    if kind in BYTES:
-        body = await body_of(request, state.limits)
-        settings = dict(query_of(request))
-        ending, question = settings.pop("ending", BYTES[kind]), settings.pop("question", None)
-        inputs, size = [content_of(served.run.task.asks, body, ending, question)], len(body)
-        stream = files = False
+    changes = tuple[Change, ...]()
+    if kind_of(request) in BYTES:
+        one, settings, size = await content_in(request, served.run.task.asks, state.limits)
+        inputs, stream, files = [one], False, False
     else:
         fields = await json_of(request, state.limits)
         size = int(request.headers.get("content-length", "0"))
