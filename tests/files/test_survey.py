@@ -142,6 +142,14 @@ REFUSED = {
     "numbers.csv": (joined([(i / 3, i * i, i % 7, -i) for i in range(60)]),
                     ["2 (60 different in 60 rows, as '0'; numb"]),
     "days.csv": (joined([("day", "weather"), *zip(DAYS, LABELS, strict=True)]), ["1 'day'", "; dates)"]),
+    "regions.jsonl": (
+        "".join(json.dumps({"code": f"AD-{i}", "name": f"Parish {i}", "type": LABELS[i]}) + "\n" for i in range(60)),
+        ["3 'type'", "label_column=COLUMN for classify-text", "--set source=COLUMN"],
+    ),
+    "lemmas.json": (
+        json.dumps({"nodes": "node", "links": "link", "edges": "edge", **{one: one[:9] for one in ENGLISH}}),
+        ["jq -c 'to_entries[]"],
+    ),
     "people.csv": (
         joined([("name", "job", "age"), *((f"Ada {i}", f"cook {i}", i) for i in range(60))]),
         ["no task of weft's learns from such columns"],

@@ -25,7 +25,7 @@ from weft.tasks.card import Card
 AnyReader = Reader[Any]
 WIDTHS = 200  # rows whose columns are counted where they differ
 BOOSTING = (
-    "to tell one of these columns from the others, gradient boosting is made: HistGradientBoostingClassifier (classes) "
+    "To predict one of these columns from the others, use gradient boosting: HistGradientBoostingClassifier (classes) "
     "or HistGradientBoostingRegressor (numbers) in sklearn.ensemble (pip install scikit-learn)"
 )
 OTHER_KINDS = "`weft tasks` lists what each task reads"
@@ -234,6 +234,12 @@ def _no_task(table: Table | None) -> str:
         "no task of weft's learns from such columns alone: a text with its label, a sentence with its translation, or "
         "a picture with its class or caption in each row is needed"
     )
+    kinds = Counter(column.looks for column in (table.columns if table else ()))
+    if kinds["text"] and kinds["text"] + kinds["label"] > 1:
+        needed += (
+            ".\n     If two of these columns are that, name the task and them: --set text_column=COLUMN --set "
+            "label_column=COLUMN for classify-text, --set source=COLUMN --set target=COLUMN for translate"
+        )
     plain = [column for column in (table.columns if table else ()) if column.looks in ("number", "label")]
     return f"{needed}.\n     {BOOSTING}" if len(plain) > 1 else needed
 

@@ -53,6 +53,13 @@ def node_link(folder: Path) -> list[str]:
     return [str(write(folder / "graph.json", json.dumps({"nodes": nodes, "links": links})))]
 
 
+def packed(folder: Path) -> list[str]:
+    (plain,) = node_link(folder)
+    path = Path(f"{plain}.gz")
+    path.write_bytes(gzip.compress(Path(plain).read_bytes()))
+    return [str(path)]
+
+
 def by_networkx(folder: Path, ending: str) -> list[str]:
     networkx = pytest.importorskip("networkx", reason="networkx is not installed")
     graph = networkx.Graph()
@@ -70,6 +77,7 @@ LAYOUTS = {
     "arrays": arrays,
     "tables": tables,
     "node-link": node_link,
+    "node-link, packed": packed,
     "graphml": lambda folder: by_networkx(folder, "graphml"),
     "gml": lambda folder: by_networkx(folder, "gml"),
 }

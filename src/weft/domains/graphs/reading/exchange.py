@@ -1,6 +1,7 @@
 """Graphs in files that NetworkX reads: GraphML, GML and node-link JSON. One graph a file; needs the extra `graph`."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,22 +14,25 @@ from weft.domains.graphs.reading.tables import TYPE, WEIGHT
 from weft.errors import DataError, WeftError
 from weft.files.columns import plain
 from weft.files.decoding import read_text, shown
+from weft.files.finding import ending
 from weft.files.known_roles import LABEL_NAMES
 from weft.files.tables import as_cell
 from weft.modalities.graph import Graph
 
 ENDINGS = (".graphml", ".gml", ".json")
+# Both are lists, of objects where they are not empty: a dictionary of words may have these words too.
+LISTS = (re.compile(r'"nodes"\s*:\s*\[\s*[{\]]'), re.compile(r'"(links|edges)"\s*:\s*\[\s*[{\]]'))
 LAYOUT = 'write {"nodes": [{"id": ...}, ...], "links": [{"source": ..., "target": ...}, ...]}'
 
 
 def is_node_link(start: str) -> bool:
-    """Whether the beginning of a JSON file speaks of nodes and of links or edges."""
-    return start.lstrip().startswith("{") and '"nodes"' in start and ('"links"' in start or '"edges"' in start)
+    """Whether the beginning of a JSON file has a list of nodes and one of links or edges."""
+    return start.lstrip().startswith("{") and all(one.search(start) for one in LISTS)
 
 
 def read_exchange(path: Path, tally: Tally, *, directed: bool | None, label: LabelColumn) -> tuple[Graph, Properties]:
     """The graph of one file, and the properties of its nodes."""
-    nodes, edges, whole, way = _node_link(path) if path.suffix.lower() == ".json" else _networkx(path)
+    nodes, edges, whole, way = _node_link(path) if ending(path, (".json",)) else _networkx(path)
     return graph_of(shown(path), nodes, edges, whole, way if directed is None else directed, tally, label)
 
 
@@ -114,8 +118,8 @@ def _linked(data: Any, name: str) -> tuple[Any, ...]:
         edges = [
             (as_cell(e["source"]), as_cell(e["target"]), {k: v for k, v in e.items() if k not in ends}) for e in found
         ]
-    except (KeyError, TypeError, AttributeError) as error:
-        problem = f"no node-link data: {type(error).__name__} {error}"
+    except (KeyError, TypeError, AttributeError):
+        problem = "no node-link data: a node without an id, or a link without a source and a target"
         raise DataError(problem, where=name, fix=LAYOUT) from None
     if len(nodes) < len(data["nodes"]):
         raise DataError("two nodes have the same id", where=name, fix="give every node a different id")

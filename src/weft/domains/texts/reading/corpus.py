@@ -322,6 +322,8 @@ def _judge_source(source: Surveyed) -> Judgement:
         return Judgement("no", TABBED)
     if isinstance(source.start, str) and (other := known_text(source.path, source.start)) is not None:
         return Judgement("no", other.name)
+    if source.tables and ending(source.path, (".jsonl",)):
+        return Judgement("no", 'objects without a field "text"')
     if known is not None:
         return Judgement("possible", "text, by its ending")
     if isinstance(source.start, str):
