@@ -33,7 +33,9 @@ class DataExperiment(Experiment):
         y="accuracy on others",
         seconds=40,
         log=True,
-        note="The digits are small and easy. On MNIST: `--data mnist.npz --set amounts=500,2000,10000 --set patch=4`.",
+        note="The digits are small and easy. On MNIST the ViT comes closer and does not arrive: it is 0.074 behind "
+        "with 500 pictures and 0.030 with 10,000 (one seed, `--data mnist.npz --set amounts=500,10000 --set patch=4 "
+        "--set steps=2500`). Pre-training helps where data is little: D9.",
     )
 
     class Settings(Config):

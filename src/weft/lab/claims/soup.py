@@ -32,7 +32,8 @@ class SoupExperiment(Experiment):
         y="accuracy on others",
         seconds=25,
         note="With a base and texts of one's own: `weft lab soup --data labels.tsv --set base=runs/minilm --set "
-        "rates=1e-4,3e-4` (rows of label, tab and text, without a header).",
+        "rates=1e-4,3e-4` (rows of label, tab and text, without a header). Of MiniLM on 300 sentences of SST-2, 40 "
+        "steps each (`rates=5e-5,1e-4`), three seeds: 0.071 [-0.085, 0.227], not decided.",
     )
 
     class Settings(Config):
