@@ -172,7 +172,7 @@ def test_a_file_whose_name_is_not_utf8_can_be_trained_on(weft: Weft) -> None:
         (["--steps", "-1"], "steps: expected a whole number above 0, found -1"),
         (["--steps", "1", "--minutes", "1"], "give one of steps, minutes and epochs, not steps and minutes"),
         (["--epochs", "many"], "--epochs: expected a number, found 'many'"),
-        (["--precision", "fp64"], "expected one of auto, fp32, bf16, found 'fp64'"),
+        (["--precision", "fp64"], "expected one of auto, fp32, bf16, fp16, found 'fp64'"),
         (["--colour"], "there is no option --colour"),
         (["--step", "3"], "there is no option --step\n  -> did you mean '--steps'?"),
         (["--steps"], "requires an argument"),

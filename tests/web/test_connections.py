@@ -126,14 +126,16 @@ def test_a_client_that_leaves_before_its_request_is_whole_costs_nothing(server: 
 @pytest.mark.parametrize("path", ["/", "/healthz", "/v1/models", "/nowhere"])
 @pytest.mark.parametrize("origin", ["", "http://evil.test", "null"])
 def test_a_handshake_of_a_web_socket_opens_none(server: Running, path: str, origin: str):
-    answer = server.get(path, connection="Upgrade", upgrade="websocket", origin=origin, sec_websocket_version="13",
+    answer = server.get(path, connection="Upgrade, close", upgrade="websocket", origin=origin, sec_websocket_version="13",
                         sec_websocket_key="dGhlIHNhbXBsZSBub25jZQ==")  # fmt: skip
     assert answer.status == 403 if origin else answer.status in (200, 404)
     assert "upgrade" not in answer.headers and "sec-websocket-accept" not in answer.headers
 
 
 def test_other_protocols_are_not_taken_up(server: Running):
-    upgraded = server.get("/healthz", connection="Upgrade, HTTP2-Settings", upgrade="h2c", http2_settings="AAMAAABk")
+    upgraded = server.get(
+        "/healthz", connection="Upgrade, HTTP2-Settings, close", upgrade="h2c", http2_settings="AAMAAABk"
+    )
     assert upgraded.status == 200 and "upgrade" not in upgraded.headers
     preface = server.raw(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
     assert Answered(preface).status in (400, 405)

@@ -74,9 +74,14 @@ def test_numbers_at_their_limits_are_taken(server: Running):
         assert answer.status == 200, answer.body[:300]
 
 
+@pytest.mark.parametrize("half", ["draw", "advance"])
 @pytest.mark.parametrize("kind", [MemoryError, RuntimeError, RecursionError, KeyError])
 def test_a_step_that_fails_costs_those_who_were_in_it(
-    table: RunTable, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], kind: type[Exception]
+    table: RunTable,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    kind: type[Exception],
+    half: str,
 ):
     server, words = Running(table), "the secret prompt\x1b[31m"
     try:
@@ -85,7 +90,7 @@ def test_a_step_that_fails_costs_those_who_were_in_it(
             def fail(*given: Any) -> Any:
                 raise kind(words)
 
-            patched.setattr("weft.generate.together.Together.step", fail)
+            patched.setattr(f"weft.generate.together.Together.{half}", fail)
             answer = server.post(WRITE, {**ASK, "prompt": "secret"})
         assert answer.status == 500 and b"secret" not in answer.body and kind.__name__ not in answer.body.decode()
         said = capfd.readouterr().err

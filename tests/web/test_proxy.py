@@ -5,12 +5,12 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.processes import start
 from helpers.serving import Answered, Running, read_all, read_until, until
 
 from weft.web.table import RunTable
@@ -46,7 +46,7 @@ def proxied(home: Path, replicas: list[Running]) -> Iterator[Callable[[bytes], s
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     (home / "nginx.conf").write_text(configured(port, [one.port for one in replicas], home))
-    process = subprocess.Popen([NGINX, "-p", str(home), "-e", str(home / "errors"), "-c", str(home / "nginx.conf")])
+    process = start([NGINX, "-p", home, "-e", home / "errors", "-c", home / "nginx.conf"])
 
     def said(words: bytes) -> socket.socket:
         made = socket.create_connection(("127.0.0.1", port), timeout=20)
