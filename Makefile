@@ -1,5 +1,5 @@
 # make demo   installs weft here and trains English to French in about a minute
-# make test   the tests, about twelve minutes on two cores
+# make test   the tests, about eight minutes on two cores
 # make check  formatter, linter, types
 # make campaign  faults tried thousands of times; writes the tables in docs/reliability.md and docs/interop.md
 # make docs   these pages and the reference as a site with search, in build/site; opens from disk
