@@ -18,12 +18,12 @@ from weft.runs import train
 
 
 class NormsExperiment(Experiment):
-    """Layer norm gives the same output in training and in use, whatever the batch; batch norm does not."""
+    """Layer norm treats each example alone; batch norm depends on the others in its batch, and differs in use."""
 
     claim = Claim(
         id="D10",
         name="norms",
-        says="Layer norm gives the same output in training and in use, whatever the batch; batch norm does not.",
+        says="Layer norm treats each example alone; batch norm depends on the others in its batch, and differs in use.",
         source="lecture 3",
         compared="the answers of a ViT (layer norm) and of a ResNet (batch norm) in training mode and in use",
         effect="largest change of a logit with batch norm over that with layer norm, as a power of ten",
