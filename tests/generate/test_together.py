@@ -26,6 +26,12 @@ def model_of(name: str) -> Stream:
     return language_model(name, context=WINDOW, dtype=torch.float32, vocab=TOKENIZER.size)
 
 
+def step(together: Together) -> None:
+    """Both halves of a step, with nothing between them."""
+    together.draw()
+    together.advance()
+
+
 def prompt_of(draw: np.random.Generator, **more) -> Prompt:
     """A prompt with settings of its own."""
     ids = draw.integers(1, TOKENIZER.size - 1, int(draw.integers(1, 2 * WINDOW))).tolist()
@@ -70,9 +76,9 @@ def play(model: Stream, seed: int, moves: int, **more) -> list[tuple[Prompt, int
                 next(one for one in every if one[2] is gone)[3] = True
             together.advance()
         else:
-            together.step()
+            step(together)
     while together.lines:
-        together.step()
+        step(together)
     return every
 
 
@@ -108,7 +114,7 @@ def test_lines_with_ways_of_drawing_of_their_own_are_written_ahead_and_as_alone(
             lines.append((prompt, WrittenLine(prompt)))
             together.join([lines[-1][1]])
         while together.lines:
-            together.step()
+            step(together)
     for prompt, line in lines:
         known = alone(model, prompt)
         assert (line.ids, line.text, line.ended) == (known.ids, known.text, known.ended)
@@ -122,7 +128,7 @@ def test_log_probabilities_are_those_of_one_pass_over_the_whole_text():
     together, line = Together(model), WrittenLine(Prompt(ids, how, (TOKENIZER.end,), None, TOKENIZER), 0, 2)
     together.join([line])
     while together.lines:
-        together.step()
+        step(together)
     whole = scored_prompt(model, [*ids, *line.ids], 2)
     assert whole[0] == Scored(1, None) and len(whole) == 3 + len(line.ids) == 3 + len(line.scored)
     for mine, theirs in zip(line.scored, whole[3:], strict=True):
@@ -150,12 +156,12 @@ def test_the_others_write_a_token_between_two_pieces_of_a_long_prompt():
     how = Sampling(temperature=1.0, max_tokens=30, repetition_penalty=1.01)
     together, busy = Together(model), WrittenLine(Prompt([1, 2], how, (-1,), None, TOKENIZER))
     together.join([busy])
-    together.step()
+    step(together)
     long = WrittenLine(Prompt([3] * 50, how, (-1,), None, TOKENIZER))
     together.join([long])
     written = []
     while not long.ids:
-        together.step()
+        step(together)
         written.append(len(busy.ids))
     assert written == [2, 3, 4, 5], "50 tokens are four pieces"
 
@@ -165,17 +171,17 @@ def test_prompts_that_wait_together_are_read_together_as_far_as_native_code_read
     how = Sampling(temperature=1.0, max_tokens=30, repetition_penalty=1.01)
     together, busy = Together(model), WrittenLine(Prompt([1, 2], how, (-1,), None, TOKENIZER))
     together.join([busy])
-    together.step()
+    step(together)
     prompts = [Prompt([3 + n] * 16, how, (-1,), None, TOKENIZER) for n in range(5)]
     lines = [WrittenLine(one) for one in prompts]
     for line in lines:
         together.join([line])
-    together.step()
+    step(together)
     assert [bool(line.ids) for line in lines] == [True, True, True, True, False], "64 tokens at once"
-    together.step()
+    step(together)
     assert lines[4].ids and len(busy.ids) == 3
     while together.lines:
-        together.step()
+        step(together)
     assert [line.ids for line in lines] == [alone(model, one).ids for one in prompts]
 
 
@@ -184,14 +190,14 @@ def test_a_prompt_that_cannot_be_read_costs_itself():
     good = [WrittenLine(Prompt([1, 2], how, (-1,), None, TOKENIZER)) for _ in range(2)]
     bad, together = WrittenLine(Prompt([10_000] * 11, how, (-1,), None, TOKENIZER)), Together(model)
     together.join(good[:1])
-    together.step()
+    step(together)
     together.join([bad])
     together.join(good[1:])
     with pytest.raises(Unread) as raised:
-        together.step()
+        step(together)
     assert raised.value.lines == [bad] and isinstance(raised.value.__cause__, IndexError)
     while together.lines:
-        together.step()
+        step(together)
     known = alone(model, Prompt([1, 2], how, (-1,), None, TOKENIZER)).ids
     assert [line.ids for line in good] == [known, known] and not bad.ids
 
@@ -207,12 +213,12 @@ def test_a_thousand_lines_that_leave_at_random_change_no_bit_of_the_others(preci
             every.append((prompt := prompt_of(draw), WrittenLine(prompt)))
             together.join([every[-1][1]])
         for _ in range(int(draw.integers(3))):
-            together.step()
+            step(together)
         for gone in draw.permutation(len(together.lines))[: int(draw.integers(1, 5))]:
             together.leave([together.lines[min(gone, len(together.lines) - 1)]])
             left += 1
     while together.lines:
-        together.step()
+        step(together)
     ended = 0
     for prompt, line in every:
         known = alone(model, prompt)
@@ -244,7 +250,7 @@ class JoinStepLeave(RuleBasedStateMachine):
 
     @rule()
     def step(self) -> None:
-        self.together.step()
+        step(self.together)
 
     @precondition(lambda self: self.together.lines)
     @rule(which=st.integers(0, 99))

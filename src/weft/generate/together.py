@@ -105,13 +105,6 @@ class Together:
         self._readings = [one for one in self._readings if any(one.lines)]
         self._keep([i for i, line in enumerate(self.written) if id(line) not in gone])
 
-    def step(self) -> list[WrittenLine]:
-        """`draw` and `advance`, where nobody hears between the two. Returns the lines that ended."""
-        before = self.lines
-        self.draw()
-        self.advance()
-        return [line for line in before if line.ended is not None]
-
     @torch.inference_mode()
     def draw(self) -> None:
         """Read a piece of a prompt, if any waits, and draw the next token of each line whose prompt is read.
@@ -237,7 +230,7 @@ class Together:
             self._logits = session.step(torch.tensor(tokens))
 
     def _onward(self) -> None:
-        """Write on in native code where nothing is decided between two tokens; the last token is left to `step`."""
+        """Write on in native code where nothing is decided between two tokens; the last token is left to `draw`."""
         lines, session = self.written, self._session
         if not lines or not all(line.plain for line in lines):
             return
